@@ -1,0 +1,51 @@
+"""Covariances of latent variables: from scikit-learn kernels to factors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Kernel
+
+from ._base import Covariance
+from ._factor import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
+from ._generic import KernelCovariance
+from ._kernel_form import parse
+from ._stationary import StationaryCovariance
+
+__all__ = [
+    "CholeskyFactor",
+    "Covariance",
+    "KernelCovariance",
+    "PseudoPosterior",
+    "PseudoPosteriorFactory",
+    "StationaryCovariance",
+    "make_covariance",
+]
+
+
+def make_covariance(
+    kernel: Kernel, X: Any, jitter: float = 1e-6, offset_variance: float = 0.0
+) -> Covariance:
+    """Return the fastest covariance that exists for a kernel.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+        Any kernel.
+    X : array-like of length n
+        Inputs that the kernel takes.
+    jitter : float
+        Added to the diagonal, relative to it.
+    offset_variance : float
+        Added to every entry.
+
+    Returns
+    -------
+    covariance : Covariance
+        For one chain: it owns buffers.
+    """
+    form = parse(kernel)
+    if form is None:
+        return KernelCovariance(kernel, X, jitter, offset_variance)
+    return StationaryCovariance(form, np.asarray(X, dtype=np.float64), jitter, offset_variance)

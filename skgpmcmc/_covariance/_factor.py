@@ -1,0 +1,160 @@
+"""Factors of a covariance and of the posterior under Gaussian sites.
+
+With K = L L^T and diagonal site precisions W, everything that a representation
+needs follows from L and from U, where I + L^T W L = U U^T: the square root
+L U^-T of the pseudo-posterior covariance R = (K^-1 + W)^-1 of M&A eq.
+(pseudopost), its mean, and the log determinant |K + W^-1| = |U|^2 / |W|.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import _linalg
+from .._linalg import Array
+
+
+class CholeskyFactor:
+    """K = scale^2 L L^T, at one setting of the kernel's hyperparameters.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (n_kernel_parameters,)
+        Logarithms of the kernel's free hyperparameters.
+    lower : ndarray of shape (n, n)
+        L, in the lower triangle of a buffer that belongs to the chain.
+    scale : float
+        Common factor of the root, so that a move of the signal variance needs no
+        new factorisation.
+    variance : float or ndarray of shape (n,)
+        The diagonal of K; a float where all entries are equal.
+    half_log_det : float
+        log |K| / 2.
+    slot : int
+        Which of the chain's two buffers holds L.
+    """
+
+    __slots__ = ("half_log_det", "lower", "scale", "slot", "theta", "unit_half_log_det", "variance")
+
+    def __init__(
+        self,
+        theta: Array,
+        lower: Array,
+        unit_half_log_det: float,
+        variance: float | Array,
+        slot: int,
+        scale: float = 1.0,
+    ) -> None:
+        self.theta = theta
+        self.lower = lower
+        self.unit_half_log_det = unit_half_log_det
+        self.variance = variance
+        self.slot = slot
+        self.scale = scale
+        self.half_log_det = unit_half_log_det + lower.shape[0] * float(np.log(scale))
+
+    def colour(self, whitened: Array) -> Array:
+        """Return scale L z: a draw from N(0, K) if z is one from N(0, I)."""
+        coloured = _linalg.multiply_lower(self.lower, whitened)
+        if self.scale != 1.0:
+            coloured *= self.scale
+        return coloured
+
+    def colour_columns(self, whitened: Array) -> Array:
+        """Return scale L Z for the columns of Z, shape (n, n_columns)."""
+        coloured = _linalg.multiply_lower_matrix(self.lower, whitened)
+        if self.scale != 1.0:
+            coloured *= self.scale
+        return coloured
+
+    def colour_transpose(self, vector: Array) -> Array:
+        """Return scale L^T x."""
+        return _linalg.multiply_lower(self.lower, vector, transpose=True) * self.scale
+
+    def whiten(self, deviation: Array) -> Array:
+        """Return z with scale L z = f - m."""
+        return _linalg.solve_lower(self.lower, deviation) / self.scale
+
+    def log_normal(self, whitened: Array) -> float:
+        """Return log N(f; m, K) up to the constant -n log(2 pi) / 2, given z."""
+        return -0.5 * float(whitened @ whitened) - self.half_log_det
+
+
+class PseudoPosterior:
+    """The Gaussian with prior N(m, K) and sites exp(-W f^2 / 2 + h f).
+
+    Attributes
+    ----------
+    precision : ndarray of shape (n,)
+        W, all entries >= 0. The shift h enters where it is needed, because U does
+        not depend on it: one factor serves every draw of surrogate data.
+    half_log_det : float
+        Sum of log U_ii.
+    slot : int
+        Which of the chain's two buffers holds U.
+    """
+
+    __slots__ = ("factor", "half_log_det", "lower", "precision", "slot")
+
+    def __init__(
+        self, factor: CholeskyFactor, precision: Array, lower: Array, half_log_det: float, slot: int
+    ) -> None:
+        self.factor = factor
+        self.precision = precision
+        self.lower = lower
+        self.half_log_det = half_log_det
+        self.slot = slot
+
+    def project(self, shift: Array, mean: float) -> Array:
+        """Return b = U^-1 L^T (h - W m)."""
+        residual = shift - self.precision * mean if mean else shift
+        return _linalg.solve_lower(self.lower, self.factor.colour_transpose(residual))
+
+    def whiten(self, whitened: Array, projection: Array) -> Array:
+        """Return eta = U^T z - b, standard normal under the pseudo-posterior."""
+        return _linalg.multiply_lower(self.lower, whitened, transpose=True) - projection
+
+    def colour(self, eta: Array, projection: Array) -> Array:
+        """Return z = U^-T (eta + b), so that f = m + L z."""
+        return _linalg.solve_lower(self.lower, eta + projection, transpose=True)
+
+
+class PseudoPosteriorFactory:
+    """Builds pseudo-posteriors in two swapped buffers.
+
+    The buffer that a chain's current state occupies is never overwritten: a new
+    pseudo-posterior goes into the other one.
+
+    Parameters
+    ----------
+    n : int
+        Number of latent variables.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._buffers = tuple(_linalg.square_buffer(n) for _ in range(2))
+        self._blocks = _row_blocks(n)
+
+    def build(
+        self, factor: CholeskyFactor, precision: Array, current: PseudoPosterior | None = None
+    ) -> PseudoPosterior | None:
+        """Factor I + L^T W L; None where that fails in floating point."""
+        slot = 0 if current is None else 1 - current.slot
+        matrix = self._buffers[slot]
+        root = (np.sqrt(precision) * factor.scale)[:, None]
+        for rows, columns in self._blocks:
+            np.multiply(factor.lower[rows, columns], root[rows], out=matrix[rows, columns])
+        _linalg.gram_in_place(matrix)
+        diagonal = _linalg.diagonal_view(matrix)
+        diagonal += 1.0
+        if not _linalg.cholesky_in_place(matrix):
+            return None
+        half_log_det = _linalg.log_diagonal_sum(diagonal)
+        if half_log_det != half_log_det:  # NaN
+            return None
+        return PseudoPosterior(factor, precision, matrix, half_log_det, slot)
+
+
+def _row_blocks(n: int, width: int = 64) -> list[tuple[slice, slice]]:
+    """Column blocks that cover the lower triangle of an n x n matrix."""
+    return [(slice(j, n), slice(j, min(j + width, n))) for j in range(0, n, width)]

@@ -1,0 +1,149 @@
+"""Recognise the scikit-learn kernels that have a fast path.
+
+The fast path covers one stationary kernel (RBF, or Matern with nu = 1/2, 3/2,
+5/2, infinity; isotropic or ARD), times any constants, plus any number of white
+noises and constants. Everything else goes through the kernel's own call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.gaussian_process import kernels as skk
+
+from .._linalg import Array
+
+#: nu -> the factor that the squared distances are tabulated with.
+_DISTANCE_FACTOR = {0.5: 1.0, 1.5: 3.0, 2.5: 5.0, np.inf: -0.5}
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One hyperparameter: a slice of theta, or a fixed value."""
+
+    start: int
+    values: tuple[float, ...]
+    free: bool
+
+    def natural(self, theta: Array) -> Array:
+        """Return the values on the natural scale at theta."""
+        if self.free:
+            return np.exp(theta[self.start : self.start + len(self.values)])
+        return np.array(self.values)
+
+
+@dataclass
+class StationaryForm:
+    """A sum of one stationary term, white noises and constants.
+
+    Attributes
+    ----------
+    nu : float
+        Matern's nu; infinity for the squared exponential.
+    length_scale : Leaf
+        One value (isotropic) or one for every column (ARD).
+    amplitude : list of Leaf
+        Constants that multiply the stationary term.
+    noise, offset : list of list of Leaf
+        For each white noise, each constant: the factors of its product.
+    """
+
+    nu: float
+    length_scale: Leaf
+    amplitude: list[Leaf]
+    noise: list[list[Leaf]] = field(default_factory=list)
+    offset: list[list[Leaf]] = field(default_factory=list)
+
+    @property
+    def distance_factor(self) -> float:
+        """Factor of the tabulated squared distances, so that none is applied later."""
+        return _DISTANCE_FACTOR[self.nu]
+
+    @property
+    def rescales(self) -> bool:
+        """Whether K is a constant times a correlation matrix."""
+        return not self.noise and not self.offset
+
+
+def product(leaves: Sequence[Leaf], theta: Array) -> float:
+    """Return the product of scalar hyperparameters."""
+    value = 1.0
+    for leaf in leaves:
+        value *= float(leaf.natural(theta)[0])
+    return value
+
+
+def parse(kernel: skk.Kernel) -> StationaryForm | None:
+    """Return the form of a kernel that has a fast path, else None."""
+    terms = [_factors(term) for term in _addends((kernel, 0))]
+    stationary = [t for t in terms if t is not None and _cores(t) and not _is_white(t)]
+    if any(t is None for t in terms) or len(stationary) != 1:
+        return None
+    (nu, length_scale), amplitude = _cores(stationary[0])[0], _constants(stationary[0])
+    form = StationaryForm(nu, length_scale, amplitude)
+    for term in terms:
+        if term is stationary[0] or term is None:
+            continue
+        (form.noise if _is_white(term) else form.offset).append([leaf for _, leaf in term])
+    return form
+
+
+# A node is (kernel, offset of its first free hyperparameter in theta).
+_Node = tuple[skk.Kernel, int]
+
+
+def _children(node: _Node) -> list[_Node]:
+    kernel, start = node
+    return [(kernel.k1, start), (kernel.k2, start + kernel.k1.n_dims)]
+
+
+def _flatten(node: _Node, operator: type) -> list[_Node]:
+    if type(node[0]) is operator:
+        return [leaf for child in _children(node) for leaf in _flatten(child, operator)]
+    return [node]
+
+
+def _addends(node: _Node) -> list[_Node]:
+    return _flatten(node, skk.Sum)
+
+
+def _factors(node: _Node) -> list[tuple[str | float, Leaf]] | None:
+    """Return the factors of a product as (kind, leaf), or None if one is unknown.
+
+    The kind is "constant", "white", or the nu of a stationary kernel.
+    """
+    factors = [_leaf(child) for child in _flatten(node, skk.Product)]
+    known = [factor for factor in factors if factor is not None]
+    n_cores = sum(kind != "constant" for kind, _ in known)
+    return known if len(known) == len(factors) and n_cores <= 1 else None
+
+
+def _leaf(node: _Node) -> tuple[str | float, Leaf] | None:
+    kernel, start = node
+    readers = {
+        skk.ConstantKernel: lambda k: ("constant", k.constant_value),
+        skk.WhiteKernel: lambda k: ("white", k.noise_level),
+        skk.RBF: lambda k: (np.inf, k.length_scale),
+        skk.Matern: lambda k: (float(k.nu), k.length_scale),
+    }
+    if type(kernel) not in readers:
+        return None
+    kind, value = readers[type(kernel)](kernel)
+    if kind not in ("constant", "white") and kind not in _DISTANCE_FACTOR:
+        return None
+    values = tuple(float(v) for v in np.atleast_1d(value))
+    return kind, Leaf(start, values, free=kernel.n_dims > 0)
+
+
+def _cores(factors: list[tuple[str | float, Leaf]]) -> list[tuple[float, Leaf]]:
+    return [(kind, leaf) for kind, leaf in factors if isinstance(kind, float)]
+
+
+def _constants(factors: list[tuple[str | float, Leaf]]) -> list[Leaf]:
+    return [leaf for kind, leaf in factors if kind == "constant"]
+
+
+def _is_white(factors: list[tuple[str | float, Leaf]]) -> bool:
+    return any(kind == "white" for kind, _ in factors)

@@ -1,0 +1,63 @@
+"""The only caller of BLAS and LAPACK: in-place, and nothing here raises.
+
+Every matrix is square, float64 and Fortran ordered; only its lower triangle is
+read or written, so the upper triangle may hold anything finite. Functions that
+can fail report it in their return value, because inside a chain a matrix that
+is not positive definite is a rejected proposal and not an exception.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dtrmm, dtrmv, dtrsm, dtrsv
+from scipy.linalg.lapack import dlauum, dpotrf
+
+Array = NDArray[np.float64]
+
+
+def square_buffer(n: int) -> Array:
+    """Allocate an n x n Fortran-ordered matrix of zeros."""
+    return np.zeros((n, n), order="F")
+
+
+def diagonal_view(matrix: Array) -> Array:
+    """Return a writeable view of the diagonal of a Fortran-ordered matrix."""
+    return matrix.reshape(-1, order="A")[:: matrix.shape[0] + 1]
+
+
+def cholesky_in_place(matrix: Array) -> bool:
+    """Overwrite the lower triangle of C by L with C = L L^T; False if it has none."""
+    _, info = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+    return bool(info == 0)
+
+
+def gram_in_place(lower: Array) -> None:
+    """Overwrite the lower triangle of L by that of L^T L (n^3 / 3 operations)."""
+    dlauum(lower, lower=1, overwrite_c=1)
+
+
+def log_diagonal_sum(diagonal: Array) -> float:
+    """Return the sum of logarithms, NaN or infinite if an entry is not positive."""
+    total = float(np.log(diagonal).sum())
+    return total if math.isfinite(total) else math.nan
+
+
+def multiply_lower(lower: Array, vector: Array, *, transpose: bool = False) -> Array:
+    """Return L x, or L^T x."""
+    return dtrmv(lower, vector, lower=1, trans=transpose)
+
+
+def solve_lower(lower: Array, vector: Array, *, transpose: bool = False) -> Array:
+    """Return L^-1 x, or L^-T x."""
+    return dtrsv(lower, vector, lower=1, trans=transpose)
+
+
+def multiply_lower_matrix(lower: Array, columns: Array) -> Array:
+    """Return L B for a matrix B of column vectors."""
+    return dtrmm(1.0, lower, columns, lower=1)
+
+
+def solve_lower_matrix(lower: Array, columns: Array) -> Array:
+    """Return L^-1 B for a matrix B of column vectors."""
+    return dtrsm(1.0, lower, columns, lower=1)

@@ -1,0 +1,353 @@
+"""The latent Gaussian model: which parameters there are, and one chain's working state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Kernel
+
+from ._covariance import CholeskyFactor, Covariance, PseudoPosterior, make_covariance
+from ._linalg import Array
+from .likelihoods import Likelihood, Sites
+from .priors import HyperparameterSpec, HyperPrior, log_uniform_default, resolve_priors
+
+_LOG_2PI = math.log(2.0 * math.pi)
+# Starting points: how often a draw from the prior may fail, and how many updates
+# bring the latent variables from their prior towards the data.
+_MAX_STARTS = 100
+
+
+class ParameterLayout:
+    """Where each parameter stands in theta, and its prior.
+
+    theta holds the logarithms of the kernel's free hyperparameters in
+    scikit-learn's order, then the mean offset (natural scale) if it is sampled,
+    then the logarithms of the likelihood's own parameters.
+
+    Parameters
+    ----------
+    priors : list of HyperPrior
+        One for each element of theta.
+    sizes : dict
+        Name of a hyperparameter -> its number of elements, in the order of theta.
+    n_kernel : int
+        How many belong to the kernel.
+    samples_mean : bool
+        Whether the element after them is the mean offset.
+    fixed_mean : float
+        The mean of the latent variables where it is not sampled.
+    """
+
+    def __init__(
+        self,
+        priors: list[HyperPrior],
+        sizes: dict[str, int],
+        n_kernel: int,
+        samples_mean: bool,
+        fixed_mean: float,
+    ) -> None:
+        self.priors = priors
+        ends = np.cumsum(list(sizes.values())).tolist()
+        self.groups = {
+            name: slice(end - size, end)
+            for (name, size), end in zip(sizes.items(), ends, strict=True)
+        }
+        self.names = [prior.name for prior in priors]
+        self.n_kernel = n_kernel
+        self._samples_mean = samples_mean
+        self._fixed_mean = fixed_mean
+        self._first_likelihood = n_kernel + samples_mean
+
+    def __len__(self) -> int:
+        return len(self.priors)
+
+    def mean(self, theta: Array) -> float:
+        """Return the prior mean of the latent variables."""
+        return float(theta[self.n_kernel]) if self._samples_mean else self._fixed_mean
+
+    def likelihood_params(self, theta: Array) -> tuple[float, ...]:
+        """Return the likelihood's own parameters on their natural scale."""
+        if self._first_likelihood == len(self.priors):
+            return ()
+        return tuple(np.exp(theta[self._first_likelihood :]).tolist())
+
+    def log_prior(self, theta: Array) -> float:
+        """Return log p(theta) on the sampling scale, the Jacobian inside."""
+        pairs = zip(self.priors, theta.tolist(), strict=True)
+        return sum(prior.log_density(value) for prior, value in pairs)
+
+    def sample(self, rng: np.random.Generator) -> Array:
+        """Draw theta from its prior."""
+        return np.array([float(prior.sample(rng)) for prior in self.priors])
+
+    def natural(self, theta: Array) -> Array:
+        """Return theta, shape (..., n_parameters), on the natural scale."""
+        columns = [prior.natural(theta[..., i]) for i, prior in enumerate(self.priors)]
+        return np.stack(columns, axis=-1) if columns else np.empty_like(theta)
+
+
+class LatentGaussianModel:
+    """f ~ N(m, K_theta), theta ~ p(theta), data ~ L(f).
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+        Covariance function of the latent variables.
+    X : array-like of length n_latent
+        Distinct inputs.
+    likelihood : Likelihood
+        Holds the data; see `skgpmcmc.likelihoods`.
+    priors : mapping, optional
+        Name of a hyperparameter (the kernel's names, `"mean"`, the likelihood's
+        parameters) -> frozen scipy.stats distribution on the natural scale.
+    defaults : callable, optional
+        ``defaults(spec, element)`` returns the prior of what `priors` leaves out;
+        by default it is log-uniform on the kernel's bounds.
+    mean : {"zero", "constant"}
+        Prior mean of the latent variables. A constant one has a normal prior.
+    collapse_mean : bool
+        Whether a constant mean is integrated out and then drawn from its exact
+        conditional, rather than sampled beside the hyperparameters.
+    jitter : float
+        Added to the diagonal of the covariance, relative to it.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name in `priors`, a missing or improper prior, a collapsed
+        mean whose prior is not normal, or data that do not fit X.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        likelihood: Likelihood,
+        *,
+        priors: Mapping[str, Any] | None = None,
+        defaults: Callable[[HyperparameterSpec, int], Any] = log_uniform_default,
+        mean: str = "zero",
+        collapse_mean: bool = False,
+        jitter: float = 1e-6,
+    ) -> None:
+        if len(X) != likelihood.n_latent:
+            msg = (
+                f"X has {len(X)} rows, but the likelihood has {likelihood.n_latent} latent "
+                "variables. Give one row of X for each latent variable."
+            )
+            raise ValueError(msg)
+        if mean not in ("zero", "constant"):
+            raise ValueError(f"mean must be 'zero' or 'constant'; got {mean!r}.")
+        self.kernel = kernel
+        self.X = X
+        self.likelihood = likelihood
+        self.jitter = jitter
+        self.n_latent = len(X)
+        self._set_parameters(priors, defaults, mean == "constant", collapse_mean)
+
+    def _set_parameters(
+        self,
+        priors: Mapping[str, Any] | None,
+        defaults: Callable[[HyperparameterSpec, int], Any],
+        constant: bool,
+        collapse: bool,
+    ) -> None:
+        free = [h for h in self.kernel.hyperparameters if not h.fixed]
+        specs = [HyperparameterSpec(h.name, h.n_elements, True, h.bounds) for h in free]
+        if constant:
+            specs.append(HyperparameterSpec("mean", 1, False, None))
+        specs += [HyperparameterSpec(p, 1, True, None) for p in self.likelihood.parameters]
+        resolved = resolve_priors(specs, priors, defaults)
+        n_kernel = sum(h.n_elements for h in free)
+        sizes = {spec.name: spec.size for spec in specs}
+        self.mean_prior: tuple[float, float] | None = None
+        if constant and collapse:
+            self.mean_prior = _normal_parameters(resolved.pop(n_kernel))
+            del sizes["mean"]
+        location = self.mean_prior[0] if self.mean_prior else 0.0
+        samples_mean = constant and not collapse
+        self.layout = ParameterLayout(resolved, sizes, n_kernel, samples_mean, location)
+
+    def workspace(self) -> Workspace:
+        """Return buffers and counters for one chain."""
+        return Workspace(self)
+
+
+def _normal_parameters(prior: HyperPrior) -> tuple[float, float]:
+    """Return location and standard deviation of a normal prior of the mean offset."""
+    if prior.distribution.dist.name != "norm" or not np.isinf(prior.support).all():
+        msg = (
+            f"a collapsed mean needs a normal prior for 'mean'; got {prior.distribution.dist.name}. "
+            "Give scipy.stats.norm(loc, scale), or sample the mean (collapse_mean=False)."
+        )
+        raise ValueError(msg)
+    return float(prior.distribution.mean()), float(prior.distribution.std())
+
+
+@dataclass(slots=True, eq=False)
+class LatentState:
+    """A point of the joint space of hyperparameters and latent variables.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (n_parameters,)
+        Hyperparameters on their sampling scale.
+    factor : CholeskyFactor
+        Of the covariance at theta.
+    mean : float
+        Prior mean m of the latent variables.
+    params : tuple of float
+        The likelihood's own parameters, natural scale.
+    latent, whitened : ndarray of shape (n_latent,)
+        f, and z with f = m + L z.
+    log_likelihood : float
+        log L(f).
+    sites : Sites
+        Site precisions and shifts at theta.
+    pseudo : PseudoPosterior
+        The factor of the pseudo-posterior that these sites make.
+    """
+
+    theta: Array
+    factor: CholeskyFactor
+    mean: float
+    params: tuple[float, ...]
+    latent: Array
+    whitened: Array
+    log_likelihood: float
+    # Set by the representations that use them, and only read by these.
+    sites: Sites = None  # type: ignore[assignment]
+    pseudo: PseudoPosterior = None  # type: ignore[assignment]
+
+    def complete_data_log_likelihood(self) -> float:
+        """Return log L(f) + log N(f; m, K_theta)."""
+        constant = -0.5 * _LOG_2PI * self.latent.shape[0]
+        return self.log_likelihood + self.factor.log_normal(self.whitened) + constant
+
+
+class Workspace:
+    """One chain's mutable side of a model: its covariance's buffers, and its costs.
+
+    Parameters
+    ----------
+    model : LatentGaussianModel
+        Shared between chains, never changed.
+
+    Attributes
+    ----------
+    n_likelihoods : int
+        Evaluations of log L(f).
+    """
+
+    def __init__(self, model: LatentGaussianModel) -> None:
+        self.model = model
+        self.layout = model.layout
+        self.likelihood = model.likelihood
+        offset_variance = model.mean_prior[1] ** 2 if model.mean_prior else 0.0
+        self.covariance: Covariance = make_covariance(
+            model.kernel, model.X, model.jitter, offset_variance
+        )
+        self.n_likelihoods = 0
+
+    def log_likelihood(self, latent: Array, params: tuple[float, ...]) -> float:
+        """Return log L(f), counted."""
+        self.n_likelihoods += 1
+        return self.likelihood.log_likelihood(latent, params)
+
+    def state_at(self, theta: Array, whitened: Array) -> LatentState | None:
+        """Return the state at theta and z, or None where it has no finite density."""
+        factor = self.covariance.factor(theta[: self.layout.n_kernel])
+        if factor is None:
+            return None
+        mean, params = self.layout.mean(theta), self.layout.likelihood_params(theta)
+        latent = mean + factor.colour(whitened)
+        log_likelihood = self.log_likelihood(latent, params)
+        if not math.isfinite(log_likelihood):
+            return None
+        return LatentState(theta, factor, mean, params, latent, whitened, log_likelihood)
+
+    def initial_state(self, rng: np.random.Generator, theta: Array | None = None) -> LatentState:
+        """Return a state drawn from the prior, at a given theta or at one drawn too.
+
+        Raises
+        ------
+        ValueError
+            If no draw had a positive definite covariance and a finite likelihood.
+        """
+        for _ in range(_MAX_STARTS):
+            start = self.layout.sample(rng) if theta is None else theta.copy()
+            state = self.state_at(start, rng.standard_normal(self.model.n_latent))
+            if state is not None:
+                return state
+        raise ValueError(self._no_start_message(start))
+
+    def _no_start_message(self, theta: Array) -> str:
+        return (
+            f"no starting point found in {_MAX_STARTS} tries: the covariance of the kernel "
+            f"{self.model.kernel} was not positive definite in {self.covariance.n_failures} of "
+            f"them, or the likelihood was not finite; the last try was at {self.describe(theta)}. "
+            "Check the kernel and the priors, rescale the inputs, or raise jitter "
+            f"(now {self.model.jitter:g})."
+        )
+
+    def describe(self, theta: Array) -> str:
+        """Return theta on the natural scale, for messages."""
+        natural = self.layout.natural(theta)
+        pairs = zip(self.layout.names, natural, strict=True)
+        return ", ".join(f"{name}={value:.4g}" for name, value in pairs)
+
+    def draw_collapsed_mean(
+        self, state: LatentState, rng: np.random.Generator
+    ) -> tuple[float, float]:
+        """Draw the mean offset that was integrated out, from its exact conditional.
+
+        With K' = K + tau^2 1 1^T and z = L'^-1 (f - m0), a = L'^-1 1, the conditional
+        of m given f is normal with mean m0 + tau^2 a.z and variance
+        tau^2 (1 - tau^2 a.a).
+
+        Returns
+        -------
+        mean, log_normal : float
+            The draw m, and log N(f; m, K) without the offset's variance, by Bayes'
+            rule: log N(f; m0, K') + log p(m given f) - log p(m).
+        """
+        assert self.model.mean_prior is not None
+        location, scale = self.model.mean_prior
+        variance = scale**2
+        ones = state.factor.whiten(np.ones(self.model.n_latent))
+        centre = location + variance * float(ones @ state.whitened)
+        spread = math.sqrt(max(variance * (1.0 - variance * float(ones @ ones)), 0.0))
+        normal = rng.standard_normal()
+        mean = centre + spread * normal
+        log_marginal = state.factor.log_normal(state.whitened) - 0.5 * _LOG_2PI * len(ones)
+        log_conditional = -0.5 * normal**2 - math.log(spread) if spread else math.inf
+        log_prior = -0.5 * ((mean - location) / scale) ** 2 - math.log(scale)
+        return mean, log_marginal + log_conditional - log_prior
+
+
+def draw_prior_latents(
+    factor: CholeskyFactor, n: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Draw n vectors from N(0, K) in one triangular product.
+
+    Returns
+    -------
+    whitened, coloured : ndarray of shape (n_latent, n)
+        Standard normal columns, and the same coloured by the factor.
+    """
+    size = factor.lower.shape[0]
+    whitened = np.asfortranarray(rng.standard_normal((n, size)).T)
+    return whitened, factor.colour_columns(whitened)
+
+
+__all__ = [
+    "LatentGaussianModel",
+    "LatentState",
+    "ParameterLayout",
+    "Workspace",
+    "draw_prior_latents",
+]

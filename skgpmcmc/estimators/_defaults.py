@@ -1,0 +1,83 @@
+"""Default kernel and priors, scaled to the data."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
+
+from .._linalg import Array
+from ..priors import HyperparameterSpec, log_uniform_default
+
+# scikit-learn's default bounds: they state no opinion, and log-uniform over ten
+# decades would put half the prior mass on white noise.
+_SKLEARN_BOUNDS = (1e-5, 1e5)
+
+
+class DataScaledPriors:
+    """Weakly informative priors of the hyperparameters that the user left open.
+
+    Bounds that the user set make the prior log-uniform on them. Where the bounds are
+    scikit-learn's default or missing, the prior is log-normal, scaled to the data:
+
+    - length scales: median sqrt(D) standard deviations of the column (ARD), or of
+      all columns together (isotropic), so that typical points are correlated in
+      any number of dimensions; log-sd 1;
+    - the signal variance: median `signal_variance`, log-sd 1.5;
+    - everything else: median at the value the kernel was given, log-sd 1.5.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+        Supplies the values that it was given.
+    X : array-like of length n
+        Training inputs.
+    signal_variance : float
+        Typical variance of the latent function.
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, signal_variance: float) -> None:
+        self._values = {
+            h.name: np.atleast_1d(kernel.get_params()[h.name]) for h in kernel.hyperparameters
+        }
+        self._spread = column_spread(X)
+        self._signal_variance = signal_variance
+
+    def __call__(self, spec: HyperparameterSpec, element: int) -> Any:
+        """Return the prior of one element of a hyperparameter."""
+        if spec.bounds is not None and tuple(spec.bounds[element]) != _SKLEARN_BOUNDS:
+            return log_uniform_default(spec, element)
+        median, sigma = self._scale(spec, element)
+        return stats.lognorm(s=sigma, scale=median)
+
+    def _scale(self, spec: HyperparameterSpec, element: int) -> tuple[float, float]:
+        kind = spec.name.rsplit("__", 1)[-1]
+        if kind == "length_scale" and self._spread is not None:
+            spread = self._spread
+            if spec.size == len(spread):
+                return float(spread[element]) * math.sqrt(len(spread)), 1.0
+            return float(np.sqrt(spread @ spread)), 1.0
+        if kind == "constant_value":
+            return self._signal_variance, 1.5
+        return float(self._values[spec.name][element]), 1.5
+
+
+def column_spread(X: Any) -> Array | None:
+    """Return the standard deviation of each column, 1 for a constant one.
+
+    None for inputs that are not numeric vectors.
+    """
+    if not (isinstance(X, np.ndarray) and X.ndim == 2 and np.issubdtype(X.dtype, np.floating)):
+        return None
+    spread = X.std(axis=0)
+    return np.where(spread > 0.0, spread, 1.0)
+
+
+def default_kernel(X: Array) -> Kernel:
+    """Return a constant times an ARD squared exponential, length scales as wide as the data."""
+    spread = column_spread(X)
+    assert spread is not None
+    return ConstantKernel(1.0) * RBF(spread * math.sqrt(X.shape[1]))

@@ -1,0 +1,372 @@
+"""The contract of a likelihood, with generic defaults for everything but ``pointwise``."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..exceptions import MissingCapabilityError
+from . import _sites
+from ._sites import Sites
+from ._validation import (
+    check_latent_index,
+    check_rows,
+    check_vector,
+    group_by_observations,
+)
+
+Params = Sequence[float]
+
+
+class Likelihood(ABC):
+    """Observations that depend on latent values one at a time.
+
+    ``log L(f) = sum_k w_k log p(y_k | f[latent_index[k]])``. A likelihood holds its data and knows
+    nothing of covariances. Several observations may share one latent value.
+
+    Only `pointwise` has to be written. Worth overriding for speed: `log_likelihood` (the innermost
+    loop of every sampler), `derivatives`, `moment_sites` or `laplace_sites`.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_obs,)
+        Observations, finite.
+    latent_index : array-like of int of shape (n_obs,), default=None
+        The latent value of each observation; every number from 0 to ``n_latent - 1`` must occur.
+        None: one latent value per observation, in order.
+    sample_weight : array-like of shape (n_obs,), default=None
+        Finite and non-negative. A whole number acts like that many copies of the observation.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_obs,)
+    latent_index : ndarray of shape (n_obs,) or None
+    sample_weight : ndarray of shape (n_obs,) or None
+    n_latent : int
+    parameters : tuple of str
+        Names of the likelihood's own positive hyperparameters. The argument ``params`` of the
+        methods holds their values, on the natural scale and in this order.
+
+    Raises
+    ------
+    ValueError
+        If an argument has a wrong shape or holds a value that is not allowed.
+
+    Notes
+    -----
+    *The NaN rule.* A NaN in ``latent`` or ``params`` makes `log_likelihood` NaN or minus infinity,
+    never a finite number: a sampler that accepts only when ``value > level`` then rejects it.
+    Overrides must keep this rule.
+
+    A subclass that stores anything computed from ``y`` computes it in `_refresh`; one that stores
+    further values per observation names these attributes in ``per_observation``.
+
+    Examples
+    --------
+    Observations with Student-t noise, four degrees of freedom:
+
+    >>> import numpy as np
+    >>> from skgpmcmc.likelihoods import Likelihood
+    >>> class StudentT(Likelihood):
+    ...     def pointwise(self, latent, params=()):
+    ...         return np.log(0.375) - 2.5 * np.log1p((self.y - latent) ** 2 / 4.0)
+    >>> likelihood = StudentT([0.0, 3.0])
+    >>> round(likelihood.log_likelihood(np.array([0.0, 1.0])), 4)
+    -3.6945
+    >>> likelihood.fit_sites(0.0, 1.0).precision.shape
+    (2,)
+    """
+
+    parameters: tuple[str, ...] = ()
+    per_observation: ClassVar[tuple[str, ...]] = ()
+    site_fit: ClassVar[str] = "moment"
+
+    def __init__(
+        self,
+        y: ArrayLike,
+        *,
+        latent_index: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
+        self.y = check_vector(y, "y")
+        self.latent_index = None
+        self.n_latent = self.y.size
+        self.sample_weight = None
+        if latent_index is not None:
+            self.latent_index, self.n_latent = check_latent_index(latent_index, self.y.size)
+        if sample_weight is not None:
+            self.sample_weight = check_vector(sample_weight, "sample_weight", self.y.size)
+            check_rows(self.sample_weight, self.sample_weight >= 0.0, "sample_weight", ">= 0")
+        self._index_latents()
+        self._refresh()
+
+    def _index_latents(self) -> None:
+        """Precompute how observations are summed for each latent value."""
+        self._order = self._starts = None
+        if self.latent_index is not None:
+            self._order = np.argsort(self.latent_index, kind="stable")
+            ordered = self.latent_index[self._order]
+            self._starts = np.searchsorted(ordered, np.arange(self.n_latent))
+        weight = self.sample_weight
+        unweighted = weight is None or bool((weight == 1.0).all())
+        self._simple = unweighted and self.n_latent == self.y.size
+        self._ignored = None if weight is None or weight.all() else np.flatnonzero(weight == 0.0)
+
+    def _refresh(self) -> None:  # noqa: B027 - a hook; most subclasses need nothing here
+        """Recompute what is derived from ``y``; called whenever the observations change."""
+
+    def _at_observations(self, latent: NDArray) -> NDArray:
+        return latent if self.latent_index is None else latent[..., self.latent_index]
+
+    def _sum_per_latent(self, values: NDArray) -> NDArray:
+        """Sum values of shape (..., n_obs) over the observations of each latent value."""
+        if self._order is None or self._starts is None:
+            return values
+        return np.add.reduceat(values[..., self._order], self._starts, axis=-1)
+
+    def _weighted(self, values: NDArray) -> NDArray:
+        return values if self.sample_weight is None else self.sample_weight * values
+
+    @abstractmethod
+    def pointwise(self, latent: NDArray, params: Params = ()) -> NDArray:
+        """Log probability of each observation, without weights.
+
+        Parameters
+        ----------
+        latent : ndarray of shape (..., n_obs)
+            Latent value at each observation.
+        params : sequence of float
+            Values of ``parameters``.
+
+        Returns
+        -------
+        ndarray of shape (..., n_obs)
+        """
+
+    def per_latent(self, latent: NDArray, params: Params = ()) -> NDArray:
+        """Weighted log likelihood of the observations of each latent value.
+
+        Parameters
+        ----------
+        latent : ndarray of shape (..., n_latent)
+        params : sequence of float
+
+        Returns
+        -------
+        ndarray of shape (..., n_latent)
+        """
+        at_observations = self._at_observations(np.asarray(latent, dtype=float))
+        values = self.pointwise(at_observations, params)
+        if self._ignored is not None:
+            # Zero times minus infinity would be NaN; zero times the latent keeps the NaN rule.
+            values = np.array(values, dtype=float)
+            values[..., self._ignored] = 0.0 * at_observations[..., self._ignored]
+        return self._sum_per_latent(self._weighted(values))
+
+    def log_likelihood(self, latent: NDArray, params: Params = ()) -> float:
+        """Log likelihood of all observations.
+
+        Parameters
+        ----------
+        latent : ndarray of shape (n_latent,)
+        params : sequence of float
+
+        Returns
+        -------
+        float
+            NaN or minus infinity if any argument is NaN.
+        """
+        if np.isnan(latent).any() or any(map(math.isnan, params)):
+            return math.nan
+        return float(self.per_latent(latent, params).sum())
+
+    def derivatives(self, latent: NDArray, params: Params = ()) -> tuple[NDArray, NDArray]:
+        """First and second derivative of `per_latent` with respect to each latent value.
+
+        Parameters
+        ----------
+        latent : ndarray of shape (..., n_latent)
+        params : sequence of float
+
+        Returns
+        -------
+        gradient, second_derivative : ndarray of shape (..., n_latent)
+            By central differences unless a subclass knows better.
+        """
+        return _sites.numerical_derivatives(lambda f: self.per_latent(f, params), latent)
+
+    def fit_sites(
+        self, prior_mean: ArrayLike, prior_variance: ArrayLike, params: Params = ()
+    ) -> Sites:
+        """Gaussian sites fitted to each latent value's posterior (M&A section 3.2).
+
+        A Gaussian with mean mu and variance v is fitted to ``L_i(f) N(f; m, K)``; the site is
+        ``precision = 1/v - 1/K``, ``shift = mu/v - m/K``. Precisions are not floored: they may be
+        zero or negative.
+
+        Parameters
+        ----------
+        prior_mean, prior_variance : float or ndarray of shape (n_latent,)
+        params : sequence of float
+
+        Returns
+        -------
+        Sites
+        """
+        fit = self.moment_sites if self.site_fit == "moment" else self.laplace_sites
+        return fit(prior_mean, prior_variance, params)
+
+    def moment_sites(
+        self, prior_mean: ArrayLike, prior_variance: ArrayLike, params: Params = ()
+    ) -> Sites:
+        """Sites by matching the mean and variance; arguments as in `fit_sites`."""
+        mean, variance = self._site_prior(prior_mean, prior_variance)
+        return _sites.moment_sites(*self._site_functions(params), mean, variance)
+
+    def laplace_sites(
+        self, prior_mean: ArrayLike, prior_variance: ArrayLike, params: Params = ()
+    ) -> Sites:
+        """Sites by Laplace's approximation at the mode; arguments as in `fit_sites`."""
+        mean, variance = self._site_prior(prior_mean, prior_variance)
+        return _sites.laplace_sites(*self._site_functions(params), mean, variance)
+
+    def taylor_sites(self, params: Params = ()) -> Sites:
+        """Second-order Taylor expansion of the log likelihood alone at its maximum.
+
+        M&A equation "taylor". A latent value whose likelihood is flat, or has its maximum at
+        infinity, gets precision and shift zero.
+        """
+        return _sites.taylor_sites(*self._site_functions(params), self.n_latent)
+
+    def gaussian_sites(self, params: Params = ()) -> Sites:
+        """Sites that equal the likelihood, for exactly Gaussian likelihoods only.
+
+        Raises
+        ------
+        MissingCapabilityError
+            For every other likelihood.
+        """
+        raise MissingCapabilityError(
+            f"{type(self).__name__} is not a Gaussian likelihood, so it cannot be integrated out "
+            "exactly. Use representation='surr-site' instead."
+        )
+
+    def _site_prior(self, mean: ArrayLike, variance: ArrayLike) -> tuple[NDArray, NDArray]:
+        shape = (self.n_latent,)
+        return (
+            np.broadcast_to(np.asarray(mean, dtype=float), shape),
+            np.broadcast_to(np.asarray(variance, dtype=float), shape),
+        )
+
+    def _site_functions(self, params: Params) -> tuple[_sites.LogSite, _sites.SiteDerivatives]:
+        return (
+            lambda latent: self.per_latent(latent, params),
+            lambda latent: self.derivatives(latent, params),
+        )
+
+    def distinct(self) -> tuple[Self, NDArray]:
+        """Likelihood over the latent values that differ in their observations.
+
+        Site fits for a shared prior mean and variance are computed once per distinct latent value
+        and expanded: ``small.fit_sites(m, K).precision[inverse]``.
+
+        Returns
+        -------
+        small : Likelihood
+            Over one representative of each set of latent values with the same observations,
+            weights and other settings, in whatever order.
+        inverse : ndarray of int of shape (n_latent,)
+            For each latent value the place of its representative in ``small``.
+        """
+        columns = [self.y, *self._per_observation_values().values()]
+        table = np.column_stack(columns) + 0.0  # -0.0 + 0.0 is 0.0
+        if self.n_latent == self.y.size:
+            rows = table if self._order is None else table[self._order]
+            # Comparing rows is ten times slower than comparing numbers.
+            rows, axis = (rows, 0) if rows.shape[1] > 1 else (rows[:, 0], None)
+            _, first, inverse = np.unique(rows, axis=axis, return_index=True, return_inverse=True)
+            return self._select(first), inverse.reshape(-1)
+        first, inverse = group_by_observations(table, self._full_index())
+        return self._select(first), inverse
+
+    def _full_index(self) -> NDArray:
+        return np.arange(self.y.size) if self.latent_index is None else self.latent_index
+
+    def _per_observation_values(self) -> dict[str, NDArray]:
+        """Collect the attributes with one value per observation, except ``y`` and the index."""
+        values = {name: getattr(self, name) for name in ("sample_weight", *self.per_observation)}
+        return {name: value for name, value in values.items() if np.ndim(value) == 1}
+
+    def _select(self, latents: NDArray) -> Self:
+        """Likelihood of the given latent values alone."""
+        place = np.full(self.n_latent, -1)
+        place[latents] = np.arange(latents.size)
+        new_index = place[self._full_index()]
+        observations = np.flatnonzero(new_index >= 0)
+        observations = observations[np.argsort(new_index[observations], kind="stable")]
+        other = self._copy()
+        other.y = self.y[observations]
+        for name, value in self._per_observation_values().items():
+            setattr(other, name, value[observations])
+        other.n_latent = latents.size
+        simple = latents.size == observations.size
+        other.latent_index = None if simple else new_index[observations]
+        other._index_latents()
+        other._refresh()
+        return other
+
+    def _copy(self) -> Self:
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def with_targets(self, y: NDArray) -> Self:
+        """Return the same likelihood with other observations, which are not validated.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_obs,)
+
+        Returns
+        -------
+        Likelihood
+        """
+        other = self._copy()
+        other.y = np.asarray(y, dtype=float)
+        other._refresh()
+        return other
+
+    def sample(
+        self,
+        latent: NDArray,
+        params: Params = (),
+        rng: np.random.Generator | int | None = None,
+    ) -> NDArray:
+        """Draw one observation per row given the latent values.
+
+        Weights, which act like copies of a row, do not change the draws.
+
+        Parameters
+        ----------
+        latent : ndarray of shape (n_latent,)
+        params : sequence of float
+        rng : numpy.random.Generator or seed
+
+        Returns
+        -------
+        ndarray of shape (n_obs,)
+
+        Raises
+        ------
+        MissingCapabilityError
+            If the likelihood does not define how to draw.
+        """
+        raise MissingCapabilityError(
+            f"{type(self).__name__} does not define sample(), so no observations can be drawn "
+            "from it. Implement sample(latent, params, rng) in the class."
+        )

@@ -1,0 +1,11 @@
+"""Hyperpriors: given on the natural scale, evaluated on the sampling scale.
+
+A positive hyperparameter x is sampled as ``theta = log x``. Its prior is given as a frozen
+`scipy.stats` distribution of x; the density of theta is that of x times the Jacobian
+``dx / dtheta = x``. This is the factor p_h(theta) of Murray and Adams (2010), section 2.
+"""
+
+from ._hyperprior import HyperPrior
+from ._resolve import HyperparameterSpec, log_uniform_default, resolve_priors
+
+__all__ = ["HyperPrior", "HyperparameterSpec", "log_uniform_default", "resolve_priors"]

@@ -1,0 +1,276 @@
+"""The prior of one scalar hyperparameter."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from ._families import Truncated, describe, logarithm_of, parameters_of, standard_log_density
+
+_LARGEST = sys.float_info.max
+# A hyperparameter that under- or overflows on the natural scale is of no use to a kernel.
+_LOG_RANGE = (math.log(sys.float_info.min), math.log(_LARGEST))
+
+
+class HyperPrior:
+    """Prior of one scalar hyperparameter, on its sampling scale.
+
+    Parameters
+    ----------
+    distribution : frozen scipy.stats continuous distribution
+        Prior of the hyperparameter on its natural scale.
+    log_scale : bool, default=True
+        Whether the hyperparameter is positive and sampled as its logarithm. Otherwise it is
+        sampled as it is (a mean offset, say).
+    bounds : (float, float) or None, default=None
+        Interval on the natural scale that the prior is cut to, and normalised on.
+    name : str, default=""
+        Name of the hyperparameter, for messages.
+
+    Attributes
+    ----------
+    support : (float, float)
+        Interval of positive density on the sampling scale; its ends may be infinite.
+
+    Raises
+    ------
+    TypeError
+        If `distribution` is not a frozen continuous scipy distribution.
+    ValueError
+        If it has invalid or array parameters, is improper, reaches below zero with
+        ``log_scale=True``, or has no mass inside `bounds`; or if `bounds` are no interval.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> prior = HyperPrior(stats.loguniform(0.1, 10.0), name="length_scale")
+    >>> prior.log_density(0.0) == prior.log_density(1.0)
+    True
+    >>> prior.log_density(5.0)
+    -inf
+    """
+
+    def __init__(
+        self,
+        distribution: Any,
+        *,
+        log_scale: bool = True,
+        bounds: ArrayLike | None = None,
+        name: str = "",
+    ) -> None:
+        self.name = name
+        self.distribution = distribution
+        self.log_scale = log_scale
+        label = f"prior of hyperparameter {name!r}"
+        _check_distribution(distribution, label)
+        label = f"{label}, {describe(distribution)},"
+        lower, upper = _natural_interval(distribution, log_scale, bounds, label)
+        self.support = (_log(lower), _log(upper)) if log_scale else (lower, upper)
+        smallest, largest = _LOG_RANGE if log_scale else (-_LARGEST, _LARGEST)
+        self._lowest = max(self.support[0], smallest)
+        self._highest = min(self.support[1], largest)
+
+        # The density is computed on the sampling scale if scipy has the distribution there,
+        # otherwise on the natural scale.
+        on_log_scale = logarithm_of(distribution) if log_scale else None
+        self._exponential = log_scale and on_log_scale is None
+        working = distribution if on_log_scale is None else on_log_scale
+        ends = (lower, upper) if self._exponential else self.support
+        self._truncated = Truncated(working, *ends)
+        self._set_density(working, label)
+
+    def _set_density(self, working: Any, label: str) -> None:
+        """Choose the implementation of the log density, and normalise it."""
+        mass = self._truncated.mass
+        if mass <= 0.0:
+            raise ValueError(
+                f"The {label} has no mass (in double precision) inside "
+                f"{self.natural(self.support).tolist()}. Widen the bounds, or move the prior."
+            )
+        centre = float(self._truncated.quantile(0.5))
+        self._constant = math.nan
+        if mass <= 1.0 + 1e-9 and math.isfinite(centre):
+            self._kernel, self._loc, self._scale, constant = standard_log_density(working, centre)
+            self._constant = constant - math.log(mass)
+        if not math.isfinite(self._constant):
+            raise ValueError(
+                f"The {label} is improper, or too extreme for double "
+                "precision: its density cannot be normalised. Use a proper prior with moderate "
+                "parameters, such as scipy.stats.lognorm(s=1.0)."
+            )
+
+    def __repr__(self) -> str:
+        """Distribution, scale, support and name."""
+        return (
+            f"HyperPrior({describe(self.distribution)}, log_scale={self.log_scale}, "
+            f"support={self.support}, name={self.name!r})"
+        )
+
+    def log_density(self, value: float) -> float:
+        """Log density at one value on the sampling scale.
+
+        Normalised, including the Jacobian and the truncation to the bounds.
+
+        Parameters
+        ----------
+        value : float
+            Value on the sampling scale.
+
+        Returns
+        -------
+        float
+            The log density; -inf outside the support and for NaN, also where the natural value
+            under- or overflows, and at an end point where the density is unbounded.
+        """
+        if not self._lowest <= value <= self._highest:
+            return -math.inf
+        value = float(value)
+        working, log_jacobian = (math.exp(value), value) if self._exponential else (value, 0.0)
+        return self._constant + log_jacobian + self._kernel((working - self._loc) / self._scale)
+
+    def sample(
+        self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
+    ) -> float | NDArray[np.float64]:
+        """Independent draws on the sampling scale, by inversion of the truncated cdf.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of randomness; one uniform number is used per draw.
+        size : int, tuple of int or None, default=None
+            Shape of the result; None gives one float.
+
+        Returns
+        -------
+        float or ndarray of shape `size`
+        """
+        # rng.random() can be 0, whose quantile may be infinite
+        values = self._quantile(np.maximum(rng.random(size), 2.0**-54))
+        return float(values) if size is None else values
+
+    def quantile(self, probability: float) -> float:
+        """Quantile on the sampling scale, of the prior cut to the bounds.
+
+        Parameters
+        ----------
+        probability : float
+            Probability below the quantile, from 0 to 1.
+
+        Returns
+        -------
+        float
+            The quantile; always finite, since it is clipped to where `log_density` can be finite:
+            natural values that neither under- nor overflow.
+
+        Raises
+        ------
+        ValueError
+            If `probability` is not in [0, 1].
+
+        Examples
+        --------
+        >>> from scipy import stats
+        >>> prior = HyperPrior(stats.uniform(0.0, 4.0), log_scale=False, bounds=(2.0, 10.0))
+        >>> prior.quantile(0.25)
+        2.5
+        """
+        if not 0.0 <= probability <= 1.0:
+            raise ValueError(
+                f"probability must be a number from 0 to 1, got {probability!r}. "
+                "Divide percentages by 100."
+            )
+        return float(self._quantile(probability))
+
+    def median(self) -> float:
+        """Median on the sampling scale, of the prior cut to the bounds."""
+        return self.quantile(0.5)
+
+    def natural(self, values: ArrayLike) -> NDArray[np.float64]:
+        """Map values from the sampling scale to the natural scale."""
+        values = np.array(values, dtype=float)
+        return np.exp(values) if self.log_scale else values
+
+    def to_sampling(self, values: ArrayLike) -> NDArray[np.float64]:
+        """Map values from the natural scale to the sampling scale.
+
+        Raises
+        ------
+        ValueError
+            If a value of a hyperparameter on the log scale is not positive.
+        """
+        values = np.array(values, dtype=float)
+        if not self.log_scale:
+            return values
+        if not np.all(values > 0.0):
+            raise ValueError(f"Hyperparameter {self.name!r} must be positive, got {values}.")
+        return np.log(values)
+
+    def _quantile(self, probability: ArrayLike) -> NDArray[np.float64]:
+        with np.errstate(divide="ignore"):  # a quantile that underflows to 0 is clipped below
+            values = self._truncated.quantile(probability)
+            if self._exponential:
+                values = np.log(values)
+        return np.clip(values, self._lowest, self._highest)
+
+
+def _log(x: float) -> float:
+    return math.log(x) if x > 0.0 else -math.inf
+
+
+def _check_distribution(distribution: Any, label: str) -> None:
+    """Refuse anything but a frozen, scalar, continuous distribution."""
+    advice = "Pass a frozen continuous distribution, such as scipy.stats.lognorm(s=1.0)."
+    if isinstance(distribution, stats.rv_continuous):
+        raise TypeError(
+            f"The {label} is the unfrozen family scipy.stats.{distribution.name}: call it with its "
+            f"parameters. {advice}"
+        )
+    family = getattr(distribution, "dist", None)
+    if isinstance(family, stats.rv_discrete):
+        raise TypeError(f"The {label}, {describe(distribution)}, is discrete. {advice}")
+    if not isinstance(family, stats.rv_continuous):
+        raise TypeError(
+            f"The {label} is {distribution!r} ({type(distribution).__name__}). {advice}"
+        )
+    if any(np.ndim(value) > 0 for value in (*distribution.args, *distribution.kwds.values())):
+        raise ValueError(
+            f"The {label}, {describe(distribution)}, has array parameters. Use scalars; for a "
+            "vector-valued hyperparameter pass a list with one distribution per element."
+        )
+    if any(math.isnan(end) for end in distribution.support()):
+        raise ValueError(f"The {label}, {describe(distribution)}, has invalid parameters.")
+
+
+def _natural_interval(
+    distribution: Any, log_scale: bool, bounds: ArrayLike | None, label: str
+) -> tuple[float, float]:
+    """Intersection of the support with the bounds, on the natural scale."""
+    lower, upper = (float(end) for end in distribution.support())
+    # of loc + scale * (standard end)
+    rounding = 8.0 * sys.float_info.epsilon * abs(parameters_of(distribution)["loc"])
+    if log_scale and lower < -rounding:
+        raise ValueError(
+            f"The {label} has the support [{lower}, {upper}], but the "
+            "hyperparameter is positive. Use a distribution on the positive numbers, such as "
+            "scipy.stats.lognorm, halfnorm or gamma."
+        )
+    if log_scale:
+        lower = max(lower, 0.0)
+    if bounds is None:
+        return lower, upper
+    limits = np.asarray(bounds, dtype=float)
+    if limits.shape != (2,) or not limits[0] < limits[1] or (log_scale and limits[0] < 0.0):
+        kind = "0 <= lower < upper" if log_scale else "lower < upper"
+        raise ValueError(f"The bounds for the {label} must be a pair with {kind}, got {bounds!r}.")
+    inner = max(lower, float(limits[0])), min(upper, float(limits[1]))
+    if not inner[0] < inner[1]:
+        raise ValueError(
+            f"The {label} has the support [{lower}, {upper}], which does "
+            f"not overlap the bounds [{limits[0]}, {limits[1]}]. Change one of the two."
+        )
+    return inner

@@ -1,0 +1,83 @@
+"""Representations: what is held fixed while the hyperparameters move."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+from .._model import Workspace
+from ..likelihoods import Likelihood
+from ._base import Conditional, Representation
+from ._direct import FixedRepresentation, PriorWhiteRepresentation
+from ._marginal import MarginalRepresentation
+from ._pseudo_posterior import (
+    PosteriorSite,
+    PosteriorTaylor,
+    SurrogateConstant,
+    SurrogateSite,
+    SurrogateTaylor,
+)
+
+#: Name -> representation; the names are the paper's.
+REPRESENTATIONS: dict[str, type[Representation]] = {
+    "fixed": FixedRepresentation,
+    "prior-white": PriorWhiteRepresentation,
+    "surr-site": SurrogateSite,
+    "surr-taylor": SurrogateTaylor,
+    "post-site": PosteriorSite,
+    "post-taylor": PosteriorTaylor,
+    "marginal": MarginalRepresentation,
+}
+
+
+def check_representation(representation: str | float, likelihood: Likelihood) -> None:
+    """Raise an error before sampling if a representation cannot be used.
+
+    Parameters
+    ----------
+    representation : str or float
+        A name, or the variance alpha of constant surrogate noise.
+    likelihood : Likelihood
+        What it is to be combined with.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+    MissingCapabilityError
+        If the likelihood lacks what the representation needs.
+    """
+    if isinstance(representation, Real) and not isinstance(representation, bool):
+        return
+    if representation not in REPRESENTATIONS:
+        names = ", ".join(repr(name) for name in REPRESENTATIONS)
+        msg = (
+            f"representation must be one of {names}, or a positive number (the variance of "
+            f"constant surrogate noise); got {representation!r}."
+        )
+        raise ValueError(msg)
+    REPRESENTATIONS[representation].check(likelihood)
+
+
+def make_representation(representation: str | float, workspace: Workspace) -> Representation:
+    """Return a representation for one chain.
+
+    Parameters
+    ----------
+    representation : str or float
+        A name, or the variance alpha of constant surrogate noise.
+    workspace : Workspace
+        The chain's buffers and counters.
+    """
+    check_representation(representation, workspace.likelihood)
+    if isinstance(representation, str):
+        return REPRESENTATIONS[representation](workspace)
+    return SurrogateConstant(workspace, float(representation))
+
+
+__all__ = [
+    "REPRESENTATIONS",
+    "Conditional",
+    "Representation",
+    "check_representation",
+    "make_representation",
+]

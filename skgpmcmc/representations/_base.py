@@ -1,0 +1,120 @@
+"""The seam between updates and models: what is held fixed while theta moves."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from .._linalg import Array
+from .._model import LatentState, Workspace
+from ..likelihoods import Likelihood
+
+
+class Conditional(ABC):
+    """Log density of theta with other variables held fixed, log p(theta) left out.
+
+    Evaluating it at a theta also carries the latent variables along: the state they
+    form is the `candidate`, which `accept` makes the current one. Buffers are
+    swapped, so only the last candidate can be accepted.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        The chain's buffers and counters.
+    state : LatentState
+        The current state, which determines the variables held fixed.
+
+    Attributes
+    ----------
+    state : LatentState
+        Current state.
+    log_density : float
+        At the current state.
+    """
+
+    def __init__(self, workspace: Workspace, state: LatentState) -> None:
+        self.workspace = workspace
+        self.state = state
+        self.log_density = math.nan
+        self._candidate: LatentState | None = None
+        self._candidate_log_density = -math.inf
+
+    def evaluate(self, theta: Array) -> float:
+        """Return the log density at theta; -inf where the covariance has no factor.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parameters,)
+            Kept, so it must not be modified afterwards.
+        """
+        self._candidate = None
+        layout, state = self.workspace.layout, self.state
+        factor = self.workspace.covariance.factor(theta[: layout.n_kernel], state.factor)
+        if factor is None:
+            return -math.inf
+        mean, params = layout.mean(theta), layout.likelihood_params(theta)
+        candidate = LatentState(
+            theta, factor, mean, params, state.latent, state.whitened, state.log_likelihood
+        )
+        self._candidate_log_density = self._complete(candidate)
+        self._candidate = candidate
+        return self._candidate_log_density
+
+    def accept(self) -> None:
+        """Make the last candidate the current state."""
+        if self._candidate is None:
+            raise RuntimeError("there is no candidate to accept.")
+        self.state, self._candidate = self._candidate, None
+        self.log_density = self._candidate_log_density
+
+    @abstractmethod
+    def _complete(self, candidate: LatentState) -> float:
+        """Set the candidate's latent variables; return its log density."""
+
+    def _set_latent(self, candidate: LatentState, whitened: Array) -> float:
+        """Set f = m + L z and return log L(f)."""
+        candidate.whitened = whitened
+        candidate.latent = candidate.factor.colour(whitened)
+        if candidate.mean:
+            candidate.latent += candidate.mean
+        candidate.log_likelihood = self.workspace.log_likelihood(candidate.latent, candidate.params)
+        return candidate.log_likelihood
+
+
+class Representation(ABC):
+    """A choice of the variables that are held fixed while theta moves.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        The chain's buffers and counters.
+
+    Attributes
+    ----------
+    draws_latents_exactly : bool
+        Whether `refresh` draws f from its exact conditional, so that no other
+        update of the latent variables is needed.
+    """
+
+    draws_latents_exactly = False
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+
+    @classmethod
+    def check(cls, likelihood: Likelihood) -> None:
+        """Raise MissingCapabilityError if the likelihood cannot be represented so."""
+
+    def prepare(self, state: LatentState) -> bool:
+        """Set what this representation keeps in a state; False if it is not finite."""
+        return True
+
+    @abstractmethod
+    def condition(self, state: LatentState, rng: np.random.Generator) -> Conditional:
+        """Draw or compute the variables held fixed, and return the density of theta."""
+
+    def refresh(self, state: LatentState, rng: np.random.Generator) -> LatentState:
+        """Return the state after any exact draw of the latent variables."""
+        return state

@@ -1,0 +1,146 @@
+"""Site precisions and shifts as functions of theta (M&A section 3.2).
+
+They may depend on theta in any deterministic way and the sampler stays exact, as
+long as the same function is used at every evaluation.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from .._linalg import Array
+from .._model import LatentState
+from ..likelihoods import Likelihood, Sites
+
+#: Makes fitted sites admissible, given the prior variances.
+Bound = Callable[[Sites, float | Array], Sites]
+
+# "Infinite variances were truncated to a large value" (M&A section 5): surrogate
+# noise is at most this many times the prior variance.
+MAX_RELATIVE_NOISE = 1e6
+
+
+class Noise(ABC):
+    """Maps hyperparameters to Gaussian sites, one for each latent variable.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        Supplies the sites.
+    bound : callable
+        ``bound(sites, prior_variance)`` makes the precisions admissible.
+    """
+
+    def __init__(self, likelihood: Likelihood, bound: Bound) -> None:
+        self._likelihood = likelihood
+        self._bound = bound
+
+    def sites(self, candidate: LatentState, current: LatentState) -> Sites:
+        """Return the candidate's sites: those of the current state if they are the same."""
+        if _same_inputs(candidate, current):
+            return current.sites
+        return self.fit(candidate)
+
+    def fit(self, state: LatentState) -> Sites:
+        """Return the sites at a state's hyperparameters."""
+        return self._bound(self._fit(state), state.factor.variance)
+
+    @abstractmethod
+    def _fit(self, state: LatentState) -> Sites:
+        """Return the sites as fitted."""
+
+
+class SiteNoise(Noise):
+    """Sites that reproduce the one-dimensional site posteriors, eq. (site_posterior)."""
+
+    def __init__(self, likelihood: Likelihood, bound: Bound) -> None:
+        super().__init__(likelihood, bound)
+        self._distinct, self._inverse = likelihood.distinct()
+
+    def _fit(self, state: LatentState) -> Sites:
+        variance = state.factor.variance
+        if not isinstance(variance, float):
+            return self._likelihood.fit_sites(state.mean, variance, state.params)
+        # Equal prior variances: one fit for each distinct observation.
+        sites = self._distinct.fit_sites(state.mean, variance, state.params)
+        return Sites(sites.precision[self._inverse], sites.shift[self._inverse])
+
+
+class TaylorNoise(Noise):
+    """Sites from a Taylor expansion of the log likelihood alone, eq. (taylor)."""
+
+    def __init__(self, likelihood: Likelihood, bound: Bound) -> None:
+        super().__init__(likelihood, bound)
+        self._last: tuple[tuple[float, ...], Sites] | None = None
+
+    def _fit(self, state: LatentState) -> Sites:
+        # The expansion does not depend on the kernel: most proposals share it.
+        if self._last is None or self._last[0] != state.params:
+            self._last = state.params, self._likelihood.taylor_sites(state.params)
+        return self._last[1]
+
+
+class GaussianNoise(Noise):
+    """The sites of an exactly Gaussian likelihood."""
+
+    def _fit(self, state: LatentState) -> Sites:
+        return self._likelihood.gaussian_sites(state.params)
+
+
+class ConstantNoise(Noise):
+    """S = alpha I: `fixed` as alpha -> 0, `prior-white` as alpha -> infinity.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        Only its number of latent variables matters.
+    alpha : float
+        Variance of the surrogate noise.
+
+    Raises
+    ------
+    ValueError
+        If alpha is not positive and finite.
+    """
+
+    def __init__(self, likelihood: Likelihood, alpha: float) -> None:
+        super().__init__(likelihood, lambda sites, variance: sites)
+        if not (math.isfinite(alpha) and alpha > 0.0):
+            msg = (
+                "representation, given as a number, is the variance of the surrogate noise and "
+                f"must be positive and finite; got {alpha!r}. For the limits use 'fixed' (0) or "
+                "'prior-white' (infinity)."
+            )
+            raise ValueError(msg)
+        precision = np.full(likelihood.n_latent, 1.0 / alpha)
+        self._sites = Sites(precision, np.zeros_like(precision))
+
+    def sites(self, candidate: LatentState, current: LatentState) -> Sites:
+        """Return the constant sites."""
+        return self._sites
+
+    def _fit(self, state: LatentState) -> Sites:
+        return self._sites
+
+
+def _same_inputs(candidate: LatentState, current: LatentState) -> bool:
+    """Whether two states have the same sites, because all that sites depend on is equal."""
+    if candidate.mean != current.mean or candidate.params != current.params:
+        return False
+    new, old = candidate.factor.variance, current.factor.variance
+    return new is old or np.array_equal(new, old)
+
+
+def floor_precision(sites: Sites, variance: float | Array) -> Sites:
+    """Bound the noise that surrogate data are drawn with; negative precisions too."""
+    floor = 1.0 / (MAX_RELATIVE_NOISE * variance)
+    return Sites(np.maximum(sites.precision, floor), sites.shift)
+
+
+def clip_precision(sites: Sites, variance: float | Array) -> Sites:
+    """Replace negative precisions by zero: such a site leaves the prior as it is."""
+    return Sites(np.maximum(sites.precision, 0.0), sites.shift)

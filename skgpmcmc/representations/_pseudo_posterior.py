@@ -1,0 +1,184 @@
+"""`surr-*` and `post-*`: hold whitened variables of a Gaussian pseudo-posterior."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+import numpy as np
+
+from .._covariance import PseudoPosteriorFactory
+from .._linalg import Array
+from .._model import LatentState, Workspace
+from ..likelihoods import Likelihood
+from ._base import Conditional, Representation
+from ._noise import ConstantNoise, Noise, SiteNoise, TaylorNoise, clip_precision, floor_precision
+
+
+class PseudoPosteriorRepresentation(Representation):
+    """Common to all representations that factor I + L^T W L.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        The chain's buffers and counters.
+    noise : Noise
+        Gives the sites at each theta.
+    """
+
+    def __init__(self, workspace: Workspace, noise: Noise) -> None:
+        super().__init__(workspace)
+        self._noise = noise
+        self._factory = PseudoPosteriorFactory(workspace.model.n_latent)
+
+    def prepare(self, state: LatentState) -> bool:
+        """Fit the sites at a state and factor its pseudo-posterior."""
+        state.sites = self._noise.fit(state)
+        pseudo = self._factory.build(state.factor, state.sites.precision)
+        if pseudo is None:
+            return False
+        state.pseudo = pseudo
+        return True
+
+    def complete(self, candidate: LatentState, current: LatentState) -> bool:
+        """Set the candidate's sites and pseudo-posterior, reusing what did not change.
+
+        Returns
+        -------
+        success : bool
+            False where the factorisation failed: a rejected proposal, counted.
+        """
+        candidate.sites = self._noise.sites(candidate, current)
+        if candidate.factor is current.factor and candidate.sites is current.sites:
+            candidate.pseudo = current.pseudo
+            return True
+        precision = candidate.sites.precision
+        pseudo = self._factory.build(candidate.factor, precision, current.pseudo)
+        if pseudo is None:
+            self.workspace.covariance.n_failures += 1
+            return False
+        candidate.pseudo = pseudo
+        return True
+
+
+class _PseudoConditional(Conditional):
+    """Holds eta, and what determines the shift of the sites."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        state: LatentState,
+        representation: PseudoPosteriorRepresentation,
+    ) -> None:
+        super().__init__(workspace, state)
+        self._representation = representation
+        projection = state.pseudo.project(self._shift(state), state.mean)
+        self._eta = state.pseudo.whiten(state.whitened, projection)
+        self.log_density = state.log_likelihood + self._log_ratio(state, projection)
+
+    @abstractmethod
+    def _shift(self, state: LatentState) -> Array:
+        """Return h."""
+
+    @abstractmethod
+    def _log_ratio(self, state: LatentState, projection: Array) -> float:
+        """Return what multiplies L(f) p(theta), given b."""
+
+    def _complete(self, candidate: LatentState) -> float:
+        if not self._representation.complete(candidate, self.state):
+            return -math.inf
+        pseudo = candidate.pseudo
+        projection = pseudo.project(self._shift(candidate), candidate.mean)
+        log_likelihood = self._set_latent(candidate, pseudo.colour(self._eta, projection))
+        return log_likelihood + self._log_ratio(candidate, projection)
+
+
+class _SurrogateConditional(_PseudoConditional):
+    def __init__(
+        self,
+        workspace: Workspace,
+        state: LatentState,
+        representation: PseudoPosteriorRepresentation,
+        surrogate: Array,
+    ) -> None:
+        self._surrogate = surrogate
+        super().__init__(workspace, state, representation)
+
+    def _shift(self, state: LatentState) -> Array:
+        return state.sites.precision * self._surrogate
+
+    def _log_ratio(self, state: LatentState, projection: Array) -> float:
+        """Return log N(g; m, K + S), up to a constant."""
+        precision = state.sites.precision
+        residual = self._surrogate - state.mean
+        quadratic = float((precision * residual) @ residual) - float(projection @ projection)
+        log_det = float(np.log(precision).sum()) - 2.0 * state.pseudo.half_log_det
+        return 0.5 * (log_det - quadratic)
+
+
+class SurrogateRepresentation(PseudoPosteriorRepresentation):
+    """Hold surrogate data g ~ N(f, S) and eta (M&A section 3, Algorithms 3 and 4)."""
+
+    def condition(self, state: LatentState, rng: np.random.Generator) -> Conditional:
+        """Draw surrogate data, and return the density of theta given them and eta."""
+        noise = rng.standard_normal(state.latent.shape) / np.sqrt(state.sites.precision)
+        return _SurrogateConditional(self.workspace, state, self, state.latent + noise)
+
+
+class _PosteriorConditional(_PseudoConditional):
+    def _shift(self, state: LatentState) -> Array:
+        return state.sites.shift
+
+    def _log_ratio(self, state: LatentState, projection: Array) -> float:
+        """Return log N(f; m, K) + log |L_R|, up to a constant: eq. (fixed_score)."""
+        return -0.5 * float(state.whitened @ state.whitened) - state.pseudo.half_log_det
+
+
+class PosteriorRepresentation(PseudoPosteriorRepresentation):
+    """Hold omega, whitened by a fixed approximate posterior (M&A section 4)."""
+
+    def condition(self, state: LatentState, rng: np.random.Generator) -> Conditional:
+        """Return the density of theta given omega."""
+        return _PosteriorConditional(self.workspace, state, self)
+
+
+class SurrogateSite(SurrogateRepresentation):
+    """`surr-site`: the noise level matches the site posteriors."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace, SiteNoise(workspace.likelihood, floor_precision))
+
+
+class SurrogateTaylor(SurrogateRepresentation):
+    """`surr-taylor`: the noise level comes from a Taylor expansion."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace, TaylorNoise(workspace.likelihood, floor_precision))
+
+    @classmethod
+    def check(cls, likelihood: Likelihood) -> None:
+        """Raise MissingCapabilityError if there is no Taylor expansion."""
+        likelihood.taylor_sites((1.0,) * len(likelihood.parameters))
+
+
+class SurrogateConstant(SurrogateRepresentation):
+    """Surrogate noise S = alpha I (M&A section 3.2)."""
+
+    def __init__(self, workspace: Workspace, alpha: float) -> None:
+        super().__init__(workspace, ConstantNoise(workspace.likelihood, alpha))
+
+
+class PosteriorSite(PosteriorRepresentation):
+    """`post-site`: whitened by the site posteriors' precisions and means."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace, SiteNoise(workspace.likelihood, clip_precision))
+
+
+class PosteriorTaylor(PosteriorRepresentation):
+    """`post-taylor`: whitened by a Taylor expansion (Christensen et al. 2006)."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace, TaylorNoise(workspace.likelihood, clip_precision))
+
+    check = SurrogateTaylor.check

@@ -1,0 +1,157 @@
+"""What chains leave behind: draws, statistics, costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import diagnostics
+from ._linalg import Array
+from ._model import ParameterLayout
+
+
+@dataclass
+class Costs:
+    """What a phase of a chain cost.
+
+    Attributes
+    ----------
+    n_covariances : int
+        Hyperparameter settings whose covariance was constructed.
+    n_likelihoods : int
+        Evaluations of the log likelihood of all data.
+    n_failures : int
+        Proposals rejected because a matrix was not positive definite.
+    seconds : float
+        CPU time of the process.
+    """
+
+    n_covariances: int = 0
+    n_likelihoods: int = 0
+    n_failures: int = 0
+    seconds: float = 0.0
+
+    def __sub__(self, other: Costs) -> Costs:
+        """Return the costs of a phase from those at its end and at its beginning."""
+        return Costs(
+            self.n_covariances - other.n_covariances,
+            self.n_likelihoods - other.n_likelihoods,
+            self.n_failures - other.n_failures,
+            self.seconds - other.seconds,
+        )
+
+
+class ChainDraws:
+    """Preallocated draws of one chain.
+
+    Parameters
+    ----------
+    n_draws, n_parameters, n_latent : int
+        Sizes.
+    has_collapsed_mean : bool
+        Whether a mean offset is drawn beside theta.
+    """
+
+    def __init__(
+        self, n_draws: int, n_parameters: int, n_latent: int, has_collapsed_mean: bool
+    ) -> None:
+        self.theta = np.empty((n_draws, n_parameters))
+        self.latent = np.empty((n_draws, n_latent))
+        self.log_likelihood = np.empty(n_draws)
+        self.complete_data_log_likelihood = np.empty(n_draws)
+        self.collapsed_mean = np.empty(n_draws) if has_collapsed_mean else None
+        self.moved = np.zeros(n_parameters)
+        self.warmup = Costs()
+        self.sampling = Costs()
+
+
+@dataclass
+class Trace:
+    """Draws of several chains.
+
+    Attributes
+    ----------
+    layout : ParameterLayout
+        Names and scales of theta.
+    theta : ndarray of shape (n_chains, n_draws, n_parameters)
+        Hyperparameters on their sampling scale (logarithms; the mean as it is).
+    latent : ndarray of shape (n_chains, n_draws, n_latent)
+        Latent variables at the training inputs.
+    log_likelihood : ndarray of shape (n_chains, n_draws)
+        log L(f).
+    complete_data_log_likelihood : ndarray of shape (n_chains, n_draws)
+        log L(f) + log N(f; m, K_theta), the quantity whose mixing M&A report.
+    collapsed_mean : ndarray of shape (n_chains, n_draws) or None
+        The mean offset, where it was integrated out and drawn afterwards.
+    moved : ndarray of shape (n_chains, n_parameters)
+        Share of the updates in which each element of theta moved.
+    warmup, sampling : list of Costs
+        For each chain.
+    """
+
+    layout: ParameterLayout
+    theta: Array
+    latent: Array
+    log_likelihood: Array
+    complete_data_log_likelihood: Array
+    collapsed_mean: Array | None
+    moved: Array
+    warmup: list[Costs] = field(default_factory=list)
+    sampling: list[Costs] = field(default_factory=list)
+
+    @classmethod
+    def from_chains(cls, layout: ParameterLayout, chains: list[ChainDraws]) -> Trace:
+        """Stack the draws of chains."""
+        means = [c.collapsed_mean for c in chains if c.collapsed_mean is not None]
+        return cls(
+            layout=layout,
+            theta=np.stack([c.theta for c in chains]),
+            latent=np.stack([c.latent for c in chains]),
+            log_likelihood=np.stack([c.log_likelihood for c in chains]),
+            complete_data_log_likelihood=np.stack([c.complete_data_log_likelihood for c in chains]),
+            collapsed_mean=np.stack(means) if means else None,
+            moved=np.stack([c.moved for c in chains]),
+            warmup=[c.warmup for c in chains],
+            sampling=[c.sampling for c in chains],
+        )
+
+    @property
+    def n_chains(self) -> int:
+        """Number of chains."""
+        return self.theta.shape[0]
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws that each chain kept."""
+        return self.theta.shape[1]
+
+    def posterior(self) -> dict[str, Array]:
+        """Return the draws by name, on the natural scale.
+
+        Returns
+        -------
+        posterior : dict
+            Name -> array of shape (n_chains, n_draws), or (n_chains, n_draws, size)
+            for a hyperparameter with several elements.
+        """
+        natural = self.layout.natural(self.theta)
+        draws = {name: natural[..., where] for name, where in self.layout.groups.items()}
+        draws = {name: d[..., 0] if d.shape[-1] == 1 else d for name, d in draws.items()}
+        if self.collapsed_mean is not None:
+            draws["mean"] = self.collapsed_mean
+        return draws
+
+    def mean_offset(self) -> Array:
+        """Return the mean offset of each draw, shape (n_chains, n_draws)."""
+        if self.collapsed_mean is not None:
+            return self.collapsed_mean
+        flat = self.theta.reshape(-1, len(self.layout))
+        means = np.array([self.layout.mean(theta) for theta in flat])
+        return means.reshape(self.theta.shape[:2])
+
+    def summary(self) -> dict[str, dict[str, float]]:
+        """Return mean, sd, MCSE, bulk and tail ESS, and R-hat of every quantity."""
+        quantities = self.posterior()
+        quantities["complete_data_log_likelihood"] = self.complete_data_log_likelihood
+        return diagnostics.summarize(quantities)

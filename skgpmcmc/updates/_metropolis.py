@@ -1,0 +1,83 @@
+"""Metropolis-Hastings with a proposal of the caller's (M&A Algorithms 1, 2 and 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .._linalg import Array
+from ._slice import StepResult
+
+#: Given the current vector and a generator: the proposed vector theta', and
+#: log q(theta; theta') - log q(theta'; theta).
+Proposal = Callable[[Array, np.random.Generator], tuple[Array, float]]
+
+
+def metropolis_step(
+    log_density: Callable[[Array], float],
+    value: Array,
+    log_density_value: float,
+    proposal: Proposal,
+    rng: np.random.Generator,
+) -> StepResult:
+    """Update a vector by Metropolis-Hastings; leaves exp(log_density) invariant.
+
+    Parameters
+    ----------
+    log_density : callable
+        Logarithm of the unnormalised density; NaN is rejected.
+    value : ndarray
+        Current point.
+    log_density_value : float
+        Log density at `value`.
+    proposal : callable
+        ``proposal(value, rng)`` returns the proposed point and the logarithm of
+        q(value; proposed) / q(proposed; value), 0 for a symmetric proposal.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    result : StepResult
+        New point, its log density, one evaluation, and whether it was accepted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgpmcmc.updates import RandomWalk, metropolis_step
+    >>> rng = np.random.default_rng(0)
+    >>> start = np.zeros(2)
+    >>> result = metropolis_step(lambda x: -x @ x / 2, start, 0.0, RandomWalk(0.1), rng)
+    >>> result.n_evaluations
+    1
+    """
+    proposed, log_ratio = proposal(value, rng)
+    proposed_log_density = log_density(proposed)
+    threshold = log_density_value - log_ratio - rng.standard_exponential()
+    if proposed_log_density > threshold:  # False for NaN
+        return StepResult(proposed, proposed_log_density, 1, True)
+    return StepResult(value, log_density_value, 1, False)
+
+
+class RandomWalk:
+    """Symmetric normal proposal on theta.
+
+    Parameters
+    ----------
+    scale : float or array-like
+        Standard deviation, of all or of each element of theta.
+    """
+
+    def __init__(self, scale: float | Array) -> None:
+        self.scale = scale
+        if not np.all(np.isfinite(scale)) or not np.all(np.asarray(scale) > 0.0):
+            msg = f"scale must be positive and finite; got {scale!r}. Give standard deviations."
+            raise ValueError(msg)
+
+    def __call__(self, value: Array, rng: np.random.Generator) -> tuple[Array, float]:
+        """Return a proposed vector, and 0."""
+        return value + self.scale * rng.standard_normal(value.shape), 0.0
+
+    def __repr__(self) -> str:
+        return f"RandomWalk({self.scale!r})"

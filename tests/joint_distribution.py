@@ -1,0 +1,106 @@
+"""Joint-distribution tests of transitions (Geweke 2004; Gandy and Scott 2020).
+
+(theta, f, y) is drawn from the joint distribution, and one iteration of a chain is
+applied to (theta, f) given y. If it leaves the posterior invariant, the result is
+again a draw from the joint distribution. The draws are independent, so that
+two-sample tests against fresh draws have exact p-values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from problems import with_targets
+from scipy import stats
+
+from skgpmcmc._model import LatentGaussianModel, LatentState, Workspace
+from skgpmcmc._sampler import Chain, SamplerSettings
+
+#: False-alarm rate of one test. The files of joint-distribution tests hold fewer
+#: than 400 of them: all together raise a false alarm with probability below 1e-4.
+ALPHA = 2.5e-7
+_FIRST_SIZE = 600
+_GROWTH = 4
+_N_STAGES = 5
+
+Transition = Callable[[LatentGaussianModel, Workspace, LatentState, np.random.Generator], Chain]
+
+
+def one_iteration(settings: SamplerSettings) -> Transition:
+    """Return the transition that one iteration of a chain makes."""
+
+    def transition(model, workspace, state, rng):
+        chain = Chain(workspace, settings, rng, state)
+        chain.iterate()
+        return chain
+
+    return transition
+
+
+def _statistics(workspace: Workspace, state: LatentState, rng: np.random.Generator) -> list[float]:
+    complete = state.complete_data_log_likelihood()
+    row = [
+        *state.theta,
+        state.latent[0],
+        float(state.latent @ state.latent),
+        state.log_likelihood,
+        complete - state.log_likelihood,
+        # f, z and log L are carried along: they must fit together.
+        float(state.whitened @ state.whitened),
+    ]
+    if workspace.model.mean_prior is not None:
+        row += workspace.draw_collapsed_mean(state, rng)
+    return row
+
+
+def _joint_draw(model, theta, rng):
+    workspace = model.workspace()
+    state = workspace.state_at(theta, rng.standard_normal(model.n_latent))
+    y = model.likelihood.sample(state.latent, state.params, rng)
+    observed = with_targets(model, y)
+    workspace = observed.workspace()
+    return observed, workspace, workspace.state_at(theta, state.whitened)
+
+
+def _draw(model, transition, size, rng):
+    """Return statistics after one transition, and of fresh draws, shape (2, size, d)."""
+    columns = [prior.sample(rng, size=2 * size) for prior in model.layout.priors]
+    thetas = np.stack(columns, axis=-1) if columns else np.empty((2 * size, 0))
+    moved, fresh = [], []
+    for before, other in zip(thetas[:size], thetas[size:], strict=True):
+        observed, workspace, state = _joint_draw(model, before, rng)
+        chain = transition(observed, workspace, state, rng)
+        moved.append(_statistics(workspace, chain.state, rng))
+        _, workspace, state = _joint_draw(model, other, rng)
+        fresh.append(_statistics(workspace, state, rng))
+    return np.array(moved), np.array(fresh)
+
+
+def is_invariant(model: LatentGaussianModel, transition: Transition, seed: int) -> bool:
+    """Test a transition by the sequential rule of Gandy and Scott (2020), Algorithm 3.
+
+    Returns
+    -------
+    invariant : bool
+        False with probability at most ALPHA if the transition is right.
+    """
+    rng = np.random.default_rng(seed)
+    beta = ALPHA / _N_STAGES
+    gamma = beta ** (1.0 / _N_STAGES)
+    size = _FIRST_SIZE
+    with np.errstate(all="ignore"):
+        for _ in range(_N_STAGES):
+            moved, fresh = _draw(model, transition, size, rng)
+            p_values = [
+                stats.ks_2samp(a, b, method="asymp").pvalue
+                for a, b in zip(moved.T, fresh.T, strict=True)
+            ]
+            q = min(p_values) * len(p_values)  # Bonferroni
+            if q <= beta:
+                return False
+            if q > gamma + beta:
+                return True
+            beta /= gamma
+            size = _FIRST_SIZE * _GROWTH
+    return True

@@ -1,0 +1,112 @@
+"""Small problems that the tests of the sampler share.
+
+A new likelihood or representation is one line in the lists here.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from skgpmcmc._model import LatentGaussianModel
+from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Likelihood, Poisson
+
+X_SMALL = np.array([[0.0, 0.3], [0.7, 0.1], [1.5, 1.2], [2.1, 0.4]])
+#: The first two observations share a latent variable.
+REPEATED = np.array([0, 0, 1, 2, 3])
+
+
+class StudentT(Likelihood):
+    """A user's likelihood: everything but the density comes from the defaults."""
+
+    def pointwise(self, latent, params=()):
+        return stats.t.logpdf(self.y - latent, 4)
+
+    def sample(self, latent, params, rng):
+        return latent + rng.standard_t(4, size=latent.shape)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A likelihood on four latent variables, and which representations it has."""
+
+    make: Callable[[], Likelihood]
+    taylor: bool = True
+    gaussian: bool = False
+
+    def supports(self, representation) -> bool:
+        """Whether the combination exists."""
+        if representation == "marginal":
+            return self.gaussian
+        return self.taylor or not str(representation).endswith("taylor")
+
+
+_SIGNS = np.array([1.0, -1.0, 1.0, 1.0])
+
+LIKELIHOODS = {
+    "logit": Case(lambda: BernoulliLogit(_SIGNS), taylor=False),
+    "logit-repeated": Case(
+        lambda: BernoulliLogit(np.array([1.0, -1.0, 1.0, 1.0, -1.0]), latent_index=REPEATED),
+        taylor=False,
+    ),
+    "probit": Case(lambda: BernoulliProbit(_SIGNS), taylor=False),
+    "gaussian-fixed": Case(
+        lambda: Gaussian(np.array([0.5, -0.2, 1.0, 0.3]), noise_variance=0.3), gaussian=True
+    ),
+    "gaussian-noise": Case(lambda: Gaussian(np.array([0.5, -0.2, 1.0, 0.3])), gaussian=True),
+    "poisson": Case(
+        lambda: Poisson(np.array([0.0, 3.0, 1.0, 0.0]), exposure=np.array([1.0, 2.0, 0.5, 1.0]))
+    ),
+    "student-t": Case(lambda: StudentT(np.array([0.5, -0.2, 1.0, 0.3]))),
+}
+
+#: A number is the variance of constant surrogate noise.
+REPRESENTATIONS = [
+    "fixed",
+    "prior-white",
+    "surr-site",
+    "surr-taylor",
+    "post-site",
+    "post-taylor",
+    "marginal",
+    0.5,
+]
+
+COMBINATIONS = [
+    (name, representation)
+    for name, case in LIKELIHOODS.items()
+    for representation in REPRESENTATIONS
+    if case.supports(representation)
+]
+
+#: Narrow enough that the joint distribution has no absurd draws, wide enough that
+#: a wrong density ratio shows.
+PRIORS = {
+    "k1__constant_value": stats.lognorm(s=0.7, scale=1.0),
+    "k2__length_scale": stats.lognorm(s=0.8, scale=1.0),
+    "mean": stats.norm(0.3, 0.7),
+    "noise_level": stats.lognorm(s=0.7, scale=0.3),
+}
+
+
+def make_model(likelihood: Likelihood, kernel=None, priors=None, X=X_SMALL, **options):
+    """Return a model on the small inputs, with a constant mean by default."""
+    kernel = ConstantKernel(1.0) * RBF(1.0) if kernel is None else kernel
+    options = {"mean": "constant", **options}
+    wanted = {h.name for h in kernel.hyperparameters} | set(likelihood.parameters)
+    if options["mean"] == "constant":
+        wanted.add("mean")
+    chosen = {n: p for n, p in (priors or PRIORS).items() if n in wanted}
+    return LatentGaussianModel(kernel, X, likelihood, priors=chosen, **options)
+
+
+def with_targets(model: LatentGaussianModel, y) -> LatentGaussianModel:
+    """Return the same model of other data."""
+    other = copy.copy(model)
+    other.likelihood = model.likelihood.with_targets(y)
+    return other

@@ -1,0 +1,141 @@
+"""The packaged data sets: values, binning and the forms in which they are returned."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skgpmcmc.datasets import load_coal_mining, load_ionosphere, load_redwoods
+
+LOADERS = [
+    pytest.param(load_ionosphere, "label", id="ionosphere"),
+    pytest.param(load_coal_mining, "n_events", id="coal_mining"),
+    pytest.param(load_redwoods, "n_trees", id="redwoods"),
+]
+
+
+def test_ionosphere_features():
+    bunch = load_ionosphere()
+    assert bunch.data.shape == (351, 34)
+    assert bunch.data.dtype == np.float64
+    assert bunch.feature_names == [f"x{i:02d}" for i in range(34)]
+    assert_array_equal(bunch.data[0, :5], [1.0, 0.0, 0.99539, -0.05889, 0.85243])
+    assert_array_equal(bunch.data[-1, -3:], [-0.06678, 0.85764, -0.06151])
+    assert not bunch.data[:, 1].any()
+    assert_allclose(bunch.data.sum(), 2956.01597, rtol=1e-12)
+
+
+def test_ionosphere_classes():
+    bunch = load_ionosphere()
+    assert bunch.target_names == ["bad", "good"]
+    assert_array_equal(np.bincount(bunch.target), [126, 225])
+    assert_array_equal(np.bincount(bunch.target[:200]), [99, 101])
+    assert_array_equal(bunch.target[:4], [1, 0, 1, 0])
+    assert bunch.target[-1] == 1
+
+
+def test_coal_mining_events():
+    bunch = load_coal_mining()
+    assert bunch.events.shape == bunch.dates.shape == (191,)
+    assert_array_equal(bunch.events[:3], [0.0, 157.0, 280.0])
+    assert bunch.events[-1] == 40548.0
+    assert np.all(np.diff(bunch.events) >= 0)
+    assert bunch.dates[-1] == np.datetime64("1962-03-21")
+    assert_array_equal((bunch.dates - bunch.dates[0]).astype(int), bunch.events)
+
+
+def test_coal_mining_counts():
+    bunch = load_coal_mining()
+    assert bunch.data.shape == (112, 1)
+    assert bunch.feature_names == ["time"]
+    assert_array_equal(bunch.data[[0, 1, -1], 0], [0.5, 1.5, 111.5])
+    assert bunch.target.sum() == 191
+    assert_array_equal(bunch.target[:8], [4, 6, 4, 0, 0, 5, 4, 2])
+    assert_array_equal(bunch.target, np.bincount(bunch.events.astype(int) // 365, minlength=112))
+
+
+def test_coal_mining_event_on_an_edge_belongs_to_the_right_hand_bin():
+    bunch = load_coal_mining()
+    on_edge = bunch.events[(bunch.events > 0) & (bunch.events % 365 == 0)]
+    assert_array_equal(on_edge, [27 * 365.0])
+    in_bin_27 = (bunch.events >= 27 * 365) & (bunch.events < 28 * 365)
+    assert bunch.target[27] == in_bin_27.sum() == 7
+
+
+def test_redwoods_points():
+    bunch = load_redwoods()
+    assert bunch.points.shape == (195, 2)
+    assert_array_equal(bunch.points[0], [0.931481, 0.81768])
+    assert_array_equal(bunch.points[-1], [0.190741, 0.066298])
+    assert bunch.points.min() > 0
+    assert bunch.points.max() < 1
+
+
+def test_redwoods_counts():
+    bunch = load_redwoods()
+    assert bunch.data.shape == (625, 2)
+    assert bunch.feature_names == ["x", "y"]
+    assert_allclose(
+        bunch.data[[0, 1, 25, -1]], [[0.02, 0.02], [0.02, 0.06], [0.06, 0.02], [0.98, 0.98]]
+    )
+    assert bunch.target.sum() == 195
+    assert bunch.target.max() == 4
+    # Each tree must be counted in the cell whose centre is nearest to it; no tree is
+    # equally near to two centres, except the one at x = 0.8, which is on an inner edge.
+    inside = bunch.points[bunch.points[:, 0] != 0.8]
+    distance = np.abs(inside[:, np.newaxis, :] - bunch.data).max(axis=2)
+    expected = np.bincount(distance.argmin(axis=1), minlength=625)
+    on_edge = bunch.points[bunch.points[:, 0] == 0.8]
+    assert_array_equal(on_edge, [[0.8, 0.930018]])
+    expected[20 * 25 + 23] += 1
+    assert_array_equal(bunch.target, expected)
+
+
+@pytest.mark.parametrize(("loader", "target_column"), LOADERS)
+def test_return_X_y_is_data_and_target(loader, target_column):
+    bunch = loader()
+    X, y = loader(return_X_y=True)
+    assert_array_equal(X, bunch.data)
+    assert_array_equal(y, bunch.target)
+    assert y.dtype == np.int64
+    assert bunch.frame is None
+
+
+@pytest.mark.parametrize(("loader", "target_column"), LOADERS)
+def test_as_frame(loader, target_column):
+    pd = pytest.importorskip("pandas")
+    arrays, frames = loader(), loader(as_frame=True)
+    assert isinstance(frames.data, pd.DataFrame)
+    assert isinstance(frames.target, pd.Series)
+    assert list(frames.data.columns) == arrays.feature_names
+    assert frames.target.name == target_column
+    assert list(frames.frame.columns) == [*arrays.feature_names, target_column]
+    assert_array_equal(frames.data.to_numpy(), arrays.data)
+    assert_array_equal(frames.target.to_numpy(), arrays.target)
+
+    X, y = loader(return_X_y=True, as_frame=True)
+    pd.testing.assert_frame_equal(X, frames.data)
+    pd.testing.assert_series_equal(y, frames.target)
+
+
+@pytest.mark.parametrize(("loader", "target_column"), LOADERS)
+def test_as_frame_without_pandas_says_what_to_do(loader, target_column, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=rf"{loader.__name__}\(as_frame=True\) needs pandas"):
+        loader(as_frame=True)
+    assert loader().data.shape[0] > 0
+
+
+@pytest.mark.parametrize(("loader", "target_column"), LOADERS)
+def test_description_and_file_are_shipped(loader, target_column):
+    bunch = loader()
+    assert "Reference" in bunch.DESCR or "reference" in bunch.DESCR
+    assert Path(bunch.filename).is_file()
+
+
+def test_every_call_returns_fresh_arrays():
+    first = load_coal_mining()
+    first.target[:] = 0
+    assert load_coal_mining().target.sum() == 191
