@@ -181,8 +181,9 @@ def _normal_parameters(prior: HyperPrior) -> tuple[float, float]:
     """Return location and standard deviation of a normal prior of the mean offset."""
     if prior.distribution.dist.name != "norm" or not np.isinf(prior.support).all():
         msg = (
-            f"a collapsed mean needs a normal prior for 'mean'; got {prior.distribution.dist.name}. "
-            "Give scipy.stats.norm(loc, scale), or sample the mean (collapse_mean=False)."
+            "a collapsed mean needs a normal prior for 'mean'; got "
+            f"{prior.distribution.dist.name}. Give scipy.stats.norm(loc, scale), or sample the "
+            "mean (collapse_mean=False)."
         )
         raise ValueError(msg)
     return float(prior.distribution.mean()), float(prior.distribution.std())

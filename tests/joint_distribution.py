@@ -22,7 +22,7 @@ from skgpmcmc._sampler import Chain, SamplerSettings
 ALPHA = 2.5e-7
 _FIRST_SIZE = 600
 _GROWTH = 4
-_N_STAGES = 5
+_N_STAGES = 6
 
 Transition = Callable[[LatentGaussianModel, Workspace, LatentState, np.random.Generator], Chain]
 

@@ -98,7 +98,7 @@ def make_model(likelihood: Likelihood, kernel=None, priors=None, X=X_SMALL, **op
     """Return a model on the small inputs, with a constant mean by default."""
     kernel = ConstantKernel(1.0) * RBF(1.0) if kernel is None else kernel
     options = {"mean": "constant", **options}
-    wanted = {h.name for h in kernel.hyperparameters} | set(likelihood.parameters)
+    wanted = {h.name for h in kernel.hyperparameters if not h.fixed} | set(likelihood.parameters)
     if options["mean"] == "constant":
         wanted.add("mean")
     chosen = {n: p for n, p in (priors or PRIORS).items() if n in wanted}

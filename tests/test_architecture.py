@@ -31,6 +31,7 @@ LAYERS = {
     "skgpmcmc.representations": 3,
     "skgpmcmc.trace": 3,
     "skgpmcmc._sampler": 4,
+    "skgpmcmc.estimators._defaults": 4,
     "skgpmcmc.estimators._base": 5,
     "skgpmcmc.estimators._prediction": 5,
     "skgpmcmc.estimators": 6,

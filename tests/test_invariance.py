@@ -3,6 +3,15 @@
 import pytest
 from joint_distribution import is_invariant, one_iteration
 from problems import COMBINATIONS, LIKELIHOODS, make_model
+from scipy import stats
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    DotProduct,
+    Matern,
+    RationalQuadratic,
+    WhiteKernel,
+)
 
 from skgpmcmc._sampler import SamplerSettings
 from skgpmcmc.updates import RandomWalk
@@ -33,3 +42,44 @@ def test_iteration_leaves_joint_distribution_invariant(name, representation, upd
     model = make_model(LIKELIHOODS[name].make())
     settings = SamplerSettings(representation, n_latent_updates=1, **UPDATES[update])
     assert is_invariant(model, one_iteration(settings), seed=0)
+
+
+KERNELS = {
+    "generic-path": RationalQuadratic(length_scale=1.0, alpha=1.0),
+    "varying-diagonal": ConstantKernel(1.0) * RBF(1.0) + DotProduct(sigma_0=0.5),
+    "matern-ard-white": ConstantKernel(1.0) * Matern([1.0, 2.0], nu=1.5) + WhiteKernel(0.3),
+}
+KERNEL_PRIORS = {
+    "length_scale": stats.lognorm(s=0.8, scale=1.0),
+    "alpha": stats.gamma(2.0),
+    "k1__k1__constant_value": stats.lognorm(s=0.7, scale=1.0),
+    "k1__k2__length_scale": stats.lognorm(s=0.8, scale=1.0),
+    "k2__sigma_0": stats.halfnorm(scale=0.5),
+    "k2__noise_level": stats.invgamma(3.0),
+    "mean": stats.norm(0.3, 0.7),
+}
+
+
+@pytest.mark.parametrize("representation", ["prior-white", "surr-site", "post-site"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_kernels(kernel, representation):
+    model = make_model(LIKELIHOODS["logit"].make(), KERNELS[kernel], KERNEL_PRIORS)
+    settings = SamplerSettings(representation, n_latent_updates=1)
+    assert is_invariant(model, one_iteration(settings), seed=1)
+
+
+@pytest.mark.parametrize("options", [{"mean": "zero"}, {"collapse_mean": True}], ids=str)
+@pytest.mark.parametrize(
+    ("name", "representation"), [c for c in COMBINATIONS if c[0] in ("poisson", "gaussian-noise")]
+)
+def test_mean_offset(name, representation, options):
+    model = make_model(LIKELIHOODS[name].make(), **options)
+    settings = SamplerSettings(representation, n_latent_updates=1)
+    assert is_invariant(model, one_iteration(settings), seed=2)
+
+
+def test_latent_updates_alone():
+    kernel = ConstantKernel(1.0, "fixed") * RBF(1.0, "fixed")
+    model = make_model(LIKELIHOODS["poisson"].make(), kernel, mean="zero")
+    settings = SamplerSettings("prior-white", n_latent_updates=3)
+    assert is_invariant(model, one_iteration(settings), seed=3)

@@ -46,6 +46,9 @@ def make_covariance(
         For one chain: it owns buffers.
     """
     form = parse(kernel)
-    if form is None:
-        return KernelCovariance(kernel, X, jitter, offset_variance)
-    return StationaryCovariance(form, np.asarray(X, dtype=np.float64), jitter, offset_variance)
+    if form is not None:
+        points = np.asarray(X, dtype=np.float64)
+        if len(form.length_scale.values) in (1, points.shape[1]):
+            return StationaryCovariance(form, points, jitter, offset_variance)
+    # Where the length scales do not fit X, the kernel's own call says so.
+    return KernelCovariance(kernel, X, jitter, offset_variance)

@@ -25,8 +25,8 @@ Axes = NDArray[np.intp]
 # beyond it they are recomputed where they are needed.
 _TABLE_BYTES = 2**28
 # The running sum of weighted distances is recomputed after this many fused
-# updates, or when a weight falls by this factor, so that rounding errors stay
-# orders of magnitude below the jitter.
+# updates, or when a weight has fallen by this factor from its largest value in
+# them, so that rounding errors stay orders of magnitude below the jitter.
 _MAX_FUSED_UPDATES = 32
 _MAX_WEIGHT_FALL = 1e3
 
@@ -53,8 +53,11 @@ def _matern52(distance: Array, out: Array, scratch: Array) -> None:
     np.sqrt(distance, out=scratch)
     np.negative(scratch, out=out)
     np.exp(out, out=out)
-    scratch += 1.0
-    scratch += distance / 3.0
+    # 1 + s + s^2 / 3 = (s + 3 / 2)^2 / 3 + 1 / 4, without another array.
+    scratch += 1.5
+    np.square(scratch, out=scratch)
+    scratch /= 3.0
+    scratch += 0.25
     out *= scratch
 
 
@@ -92,7 +95,9 @@ class StationaryCovariance(Covariance):
         size = self._triangle.size
         self._distances = tuple(np.empty(size) for _ in range(2))
         self._weights: list[Array | None] = [None, None]
+        # Of the updates since a slot's distances were last computed afresh.
         self._n_fused = [0, 0]
+        self._largest_weights = [np.zeros(len(self._columns))] * 2
         self._correlation = np.empty(size)
         self._scratch = np.empty(size)
         self._tables = self._tabulate()
@@ -154,22 +159,26 @@ class StationaryCovariance(Covariance):
         """Set the weighted squared distances of a slot, from the other one if cheap."""
         other = 1 - slot
         old, n_fused = self._weights[other], self._n_fused[other]
+        largest = self._largest_weights[other]
         distance = self._distances[slot]
         self._weights[slot] = weights
-        if changed is None or old is None or changed.size > 1 or n_fused >= _MAX_FUSED_UPDATES:
-            self._set_distance_afresh(distance, weights)
-            self._n_fused[slot] = 0
-        elif changed.size == 0:
+        if changed is not None and changed.size == 0:
             distance[:] = self._distances[other]
-            self._n_fused[slot] = n_fused
-        elif old[changed[0]] > _MAX_WEIGHT_FALL * weights[changed[0]]:
+        elif (
+            changed is None
+            or old is None
+            or changed.size > 1
+            or n_fused >= _MAX_FUSED_UPDATES
+            or (largest > _MAX_WEIGHT_FALL * weights).any()
+        ):
             self._set_distance_afresh(distance, weights)
-            self._n_fused[slot] = 0
+            n_fused, largest = 0, weights
         else:
             axis = int(changed[0])
             self._add_axis(axis, weights[axis] - old[axis], distance)
             distance += self._distances[other]
-            self._n_fused[slot] = n_fused + 1
+            n_fused, largest = n_fused + 1, np.maximum(largest, weights)
+        self._n_fused[slot], self._largest_weights[slot] = n_fused, largest
 
     def _add_axis(self, axis: int, weight: float, out: Array) -> None:
         if self._tables is None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ _MIN_ESS = 100.0
 class BaseMCMCGaussianProcess(BaseEstimator):
     """Base class of the estimators; not for direct use."""
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         "kernel": [None, Kernel],
         "mean": [StrOptions({"zero", "constant"})],
         "representation": [
@@ -124,13 +125,12 @@ def _worst_quantity(
     """Return the quantity whose R-hat or ESS is furthest beyond its limit, if any is."""
 
     def badness(row: dict[str, float]) -> float:
-        return max((row["rhat"] - 1.0) / (_MAX_RHAT - 1.0), _MIN_ESS / max(row["ess_bulk"], 1e-300))
+        ratios = (row["rhat"] - 1.0) / (_MAX_RHAT - 1.0), _MIN_ESS / max(row["ess_bulk"], 1e-300)
+        # NaN: a quantity that never moved, or too few draws to tell.
+        return max(math.inf if math.isnan(ratio) else ratio for ratio in ratios)
 
-    finite = {n: r for n, r in diagnostics.items() if np.isfinite([r["rhat"], r["ess_bulk"]]).all()}
-    if not finite:
-        return None
-    name = max(finite, key=lambda n: badness(finite[n]))
-    return (name, finite[name]) if badness(finite[name]) > 1.0 else None
+    name = max(diagnostics, key=lambda n: badness(diagnostics[n]))
+    return (name, diagnostics[name]) if badness(diagnostics[name]) > 1.0 else None
 
 
 def share_latents(X: Any, *, vectors: bool) -> tuple[Any, NDArray[np.intp] | None]:

@@ -88,12 +88,13 @@ def numerical_derivatives(log_site: LogSite, latent: NDArray) -> tuple[NDArray, 
         for _ in range(_MAX_STEP_REDUCTIONS):
             step = np.where(unsettled, step / _STEP_RATIO, step)
             new_first, new_second, new_noise = _stencil_derivatives(log_site, latent, step)
+            # Rounding spoils only the second derivative: the first is better at the smaller step.
+            first = np.where(unsettled, new_first, first)
             change = np.abs(new_second - second)
             # A NaN or a change that rounding explains settles the site at the larger step.
             unsettled &= change > _DERIVATIVE_RTOL * np.abs(new_second) + new_noise
             if not unsettled.any():
                 break
-            first = np.where(unsettled, new_first, first)
             second = np.where(unsettled, new_second, second)
     return first, second
 
@@ -276,6 +277,7 @@ def taylor_sites(log_site: LogSite, derivatives: SiteDerivatives, n_sites: int) 
         for _ in range(2):  # remove the prior's small pull
             mode = np.where(proper, mode - first / second, mode)
             first, second = derivatives(mode)
+        proper &= np.abs(first) < 1e-3 * np.sqrt(-second)
         second = np.where(proper, second, 0.0)
         return _or_prior(-second, -second * mode, variance)
 

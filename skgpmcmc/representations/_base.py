@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
@@ -96,9 +97,12 @@ class Representation(ABC):
     draws_latents_exactly : bool
         Whether `refresh` draws f from its exact conditional, so that no other
         update of the latent variables is needed.
+    required_sites : str or None
+        Name of the method by which the likelihood must supply sites.
     """
 
-    draws_latents_exactly = False
+    draws_latents_exactly: ClassVar[bool] = False
+    required_sites: ClassVar[str | None] = None
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -106,6 +110,8 @@ class Representation(ABC):
     @classmethod
     def check(cls, likelihood: Likelihood) -> None:
         """Raise MissingCapabilityError if the likelihood cannot be represented so."""
+        if cls.required_sites is not None:
+            getattr(likelihood, cls.required_sites)((1.0,) * len(likelihood.parameters))
 
     def prepare(self, state: LatentState) -> bool:
         """Set what this representation keeps in a state; False if it is not finite."""

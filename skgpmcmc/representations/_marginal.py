@@ -8,7 +8,6 @@ import numpy as np
 
 from .._linalg import Array
 from .._model import LatentState, Workspace
-from ..likelihoods import Likelihood
 from ._base import Conditional
 from ._noise import GaussianNoise, clip_precision
 from ._pseudo_posterior import PseudoPosteriorRepresentation
@@ -47,14 +46,10 @@ class MarginalRepresentation(PseudoPosteriorRepresentation):
     """Hold nothing: theta moves under its marginal posterior, f is drawn afterwards."""
 
     draws_latents_exactly = True
+    required_sites = "gaussian_sites"
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, GaussianNoise(workspace.likelihood, clip_precision))
-
-    @classmethod
-    def check(cls, likelihood: Likelihood) -> None:
-        """Raise MissingCapabilityError if the likelihood is not Gaussian in f."""
-        likelihood.gaussian_sites((1.0,) * len(likelihood.parameters))
 
     def condition(self, state: LatentState, rng: np.random.Generator) -> Conditional:
         """Return the marginal posterior density of theta."""

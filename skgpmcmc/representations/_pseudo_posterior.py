@@ -10,7 +10,6 @@ import numpy as np
 from .._covariance import PseudoPosteriorFactory
 from .._linalg import Array
 from .._model import LatentState, Workspace
-from ..likelihoods import Likelihood
 from ._base import Conditional, Representation
 from ._noise import ConstantNoise, Noise, SiteNoise, TaylorNoise, clip_precision, floor_precision
 
@@ -152,13 +151,10 @@ class SurrogateSite(SurrogateRepresentation):
 class SurrogateTaylor(SurrogateRepresentation):
     """`surr-taylor`: the noise level comes from a Taylor expansion."""
 
+    required_sites = "taylor_sites"
+
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, TaylorNoise(workspace.likelihood, floor_precision))
-
-    @classmethod
-    def check(cls, likelihood: Likelihood) -> None:
-        """Raise MissingCapabilityError if there is no Taylor expansion."""
-        likelihood.taylor_sites((1.0,) * len(likelihood.parameters))
 
 
 class SurrogateConstant(SurrogateRepresentation):
@@ -178,7 +174,7 @@ class PosteriorSite(PosteriorRepresentation):
 class PosteriorTaylor(PosteriorRepresentation):
     """`post-taylor`: whitened by a Taylor expansion (Christensen et al. 2006)."""
 
+    required_sites = "taylor_sites"
+
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, TaylorNoise(workspace.likelihood, clip_precision))
-
-    check = SurrogateTaylor.check

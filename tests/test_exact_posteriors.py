@@ -1,0 +1,254 @@
+"""Chains against posteriors that are known by quadrature.
+
+Two latent variables and two hyperparameters: four integrals, by Gauss-Legendre rules
+over the logarithms of positive hyperparameters and trapezoidal rules, which converge
+exponentially, over the mean offset and the whitened latent variables. Nothing of the
+package enters the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.polynomial.legendre import leggauss
+from problems import COMBINATIONS, StudentT
+from scipy import stats
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from skgpmcmc._model import LatentGaussianModel
+from skgpmcmc._sampler import SamplerSettings, run_chains
+from skgpmcmc.diagnostics import ess_bulk, mcse_mean
+from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Likelihood, Poisson
+from skgpmcmc.updates import RandomWalk
+
+DISTANCE = 1.3
+X = np.array([[0.0], [DISTANCE]])
+JITTER = 1e-6
+BOUNDS = (0.3, 4.0)
+MEAN_PRIOR = stats.norm(0.3, 0.9)
+
+#: Short name of a hyperparameter -> its name in the model and its prior on BOUNDS.
+#: They stand in the order of theta.
+HYPERPARAMETERS = {
+    "s2": ("k1__constant_value", stats.gamma(2.0, scale=0.7)),
+    "l": ("k2__length_scale", stats.loguniform(*BOUNDS)),
+    "mean": ("mean", MEAN_PRIOR),
+    "noise": ("noise_level", stats.loguniform(*BOUNDS)),
+}
+VALUES_IF_FIXED = {"s2": 1.0, "l": 1.0, "mean": 0.0, "noise": np.nan}
+
+
+class FastStudentT(StudentT):
+    """The user's likelihood of the other tests, its density written out for speed."""
+
+    def pointwise(self, latent, params=()):
+        return np.log(0.375) - 2.5 * np.log1p((self.y - latent) ** 2 / 4.0)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Data on two latent variables, and their log likelihood as scipy has it."""
+
+    likelihood: Likelihood
+    log_likelihood: Callable[..., np.ndarray]  # of f_1, f_2 and the noise level
+    free: tuple[str, ...] = ("s2", "l")
+    fast_sites: bool = True  # False: sites by quadrature, milliseconds each
+
+
+PROBLEMS = {
+    "logit": Problem(
+        BernoulliLogit([1.0, -1.0]),
+        lambda f, g, _: stats.logistic.logcdf(f) + stats.logistic.logsf(g),
+    ),
+    "logit-repeated": Problem(
+        BernoulliLogit([1.0, 1.0, -1.0, -1.0, 1.0], latent_index=[0, 0, 1, 1, 0]),
+        lambda f, g, _: 3.0 * stats.logistic.logcdf(f) + 2.0 * stats.logistic.logsf(g),
+        free=("l", "mean"),
+        fast_sites=False,
+    ),
+    "probit": Problem(
+        BernoulliProbit([1.0, 1.0]), lambda f, g, _: stats.norm.logcdf(f) + stats.norm.logcdf(g)
+    ),
+    "gaussian-fixed": Problem(
+        Gaussian([1.5, 0.2], noise_variance=[0.3, 0.6]),
+        lambda f, g, _: stats.norm.logpdf(1.5, f, 0.3**0.5) + stats.norm.logpdf(0.2, g, 0.6**0.5),
+    ),
+    "gaussian-noise": Problem(
+        Gaussian([1.8, -1.5]),
+        lambda f, g, v: stats.norm.logpdf(1.8, f, v**0.5) + stats.norm.logpdf(-1.5, g, v**0.5),
+        free=("l", "noise"),
+    ),
+    "poisson": Problem(
+        Poisson([7.0, 1.0], exposure=[2.0, 0.5]),
+        lambda f, g, _: (
+            stats.poisson.logpmf(7, 2 * np.exp(f)) + stats.poisson.logpmf(1, np.exp(g) / 2)
+        ),
+        free=("l", "mean"),
+    ),
+    "student-t": Problem(
+        FastStudentT([2.0, -1.0]),
+        lambda f, g, _: stats.t.logpdf(2.0 - f, 4) + stats.t.logpdf(-1.0 - g, 4),
+        fast_sites=False,
+    ),
+}
+
+
+def make_model(problem, X=X, **options):
+    bounds = {name: BOUNDS if name in problem.free else "fixed" for name in HYPERPARAMETERS}
+    return LatentGaussianModel(
+        ConstantKernel(1.0, bounds["s2"]) * RBF(1.0, bounds["l"]),
+        X,
+        problem.likelihood,
+        priors={HYPERPARAMETERS[name][0]: HYPERPARAMETERS[name][1] for name in problem.free},
+        mean="constant" if "mean" in problem.free else "zero",
+        jitter=JITTER,
+        **options,
+    )
+
+
+def normal_rule(step):
+    """Return nodes and weights for the standard normal distribution."""
+    nodes = np.arange(-8.0, 8.0 + step, step)
+    return nodes, np.exp(-0.5 * nodes**2)
+
+
+def hyperparameter_rule(name, size):
+    """Return nodes on the sampling scale, and weights that contain the prior."""
+    prior = HYPERPARAMETERS[name][1]
+    if name == "mean":
+        nodes, weights = normal_rule(8.0 / size)
+        return prior.mean() + prior.std() * nodes, weights
+    nodes, weights = leggauss(size)
+    low, high = np.log(BOUNDS)
+    nodes = 0.5 * (low + high) + 0.5 * (high - low) * nodes
+    return nodes, weights * prior.pdf(np.exp(nodes)) * np.exp(nodes)
+
+
+def summaries(theta, latent, centre):
+    """Return the quantities that are compared; theta and latent have them in the last axis."""
+    names = {f"theta[{i}]": theta[..., i] for i in range(theta.shape[-1])}
+    squares = {f"{name} squared": (x - centre[name]) ** 2 for name, x in names.items()}
+    f, g = latent[..., 0], latent[..., 1]
+    return {**names, **squares, "f": f, "g": g, "fg": f * g}
+
+
+def exact(problem, n_hyper=16, step=0.25):
+    """Return the posterior means of `summaries`, variances of theta among them."""
+    rules = [hyperparameter_rule(name, n_hyper) for name in problem.free]
+    nodes = np.meshgrid(*(r[0] for r in rules), indexing="ij")
+    theta = np.stack(nodes, axis=-1).reshape(-1, 1, 1, 2)
+    prior = np.outer(rules[0][1], rules[1][1]).reshape(-1, 1, 1)
+    values = {
+        name: theta[..., i] if name == "mean" else np.exp(theta[..., i])
+        for i, name in enumerate(problem.free)
+    }
+    s2, l, mean, noise = ({**VALUES_IF_FIXED, **values}[name] for name in HYPERPARAMETERS)
+    z, weights = normal_rule(step)
+    variance, covariance = s2 * (1.0 + JITTER), s2 * np.exp(-0.5 * (DISTANCE / l) ** 2)
+    f = mean + np.sqrt(variance) * z[:, np.newaxis]
+    g = mean + covariance / np.sqrt(variance) * z[:, np.newaxis]
+    g = g + np.sqrt(variance - covariance**2 / variance) * z
+    mass = prior * np.outer(weights, weights) * np.exp(problem.log_likelihood(f, g, noise))
+    mass /= mass.sum()
+    centre = {f"theta[{i}]": (mass * theta[..., i]).sum() for i in range(2)}
+    latent = np.stack(np.broadcast_arrays(f, g), axis=-1)
+    functions = summaries(theta, latent, centre)
+    return {name: float((mass * values).sum()) for name, values in functions.items()}
+
+
+@cache
+def exact_for(name):
+    return exact(PROBLEMS[name])
+
+
+def assert_agree(trace, expected, theta=None):
+    """Compare means over the chains with exact ones, within 4 Monte Carlo standard errors."""
+    theta = trace.theta if theta is None else theta
+    wrong = {}
+    for name, draws in summaries(theta, trace.latent, expected).items():
+        assert ess_bulk(draws) > 300, name
+        error = (draws.mean() - expected[name]) / mcse_mean(draws)
+        if not abs(error) < 4.0:
+            wrong[name] = error
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_quadrature_is_accurate(name):
+    coarse, fine = exact_for(name), exact(PROBLEMS[name], 24, 0.18)
+    assert coarse == pytest.approx(fine, rel=1e-6, abs=1e-6)
+
+
+def sample(model, representation, n_draws=1500, **options):
+    """Run two chains, with brackets as wide as in M&A (sigma = 10) unless told otherwise."""
+    options = {"width": 10.0, "adapt_widths": False, "n_latent_updates": 3, **options}
+    settings = SamplerSettings(representation, n_warmup=100, n_draws=n_draws, **options)
+    return run_chains(model, settings, n_chains=2, random_state=0)
+
+
+@pytest.mark.parametrize(("name", "representation"), COMBINATIONS)
+def test_every_representation_agrees_with_quadrature(name, representation):
+    problem = PROBLEMS[name]
+    slow = not problem.fast_sites and str(representation).endswith("site")
+    trace = sample(make_model(problem), representation, n_draws=500 if slow else 1500)
+    assert_agree(trace, exact_for(name))
+
+
+UPDATES = {
+    "adapted": {"width": None, "adapt_widths": True, "n_draws": 4000},
+    "stepping-out": {"width": 0.5, "max_steps_out": 4, "n_draws": 2500},
+    "sweep": {"condition_each_scalar": False},
+    "metropolis": {"proposal": RandomWalk(1.0), "n_draws": 4000},
+}
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_every_update_agrees_with_quadrature(update):
+    trace = sample(make_model(PROBLEMS["probit"]), "surr-site", **UPDATES[update])
+    assert_agree(trace, exact_for("probit"))
+
+
+@pytest.mark.parametrize("representation", ["fixed", "prior-white", "surr-site", "post-taylor"])
+def test_collapsed_mean_agrees_with_quadrature(representation):
+    # The same reference as for the sampled mean, the problem "poisson" above.
+    trace = sample(make_model(PROBLEMS["poisson"], collapse_mean=True), representation)
+    theta = np.stack([trace.theta[..., 0], trace.collapsed_mean], axis=-1)
+    assert_agree(trace, exact_for("poisson"), theta)
+
+
+def gaussian_posterior(X, y, noise, size):
+    """Return the posterior means of `summaries` under Gaussian noise, f integrated out."""
+    (s2, v), (l, w) = (hyperparameter_rule(name, size) for name in ("s2", "l"))
+    theta, mass, mean, cross = [], [], [], []
+    for i, j in np.ndindex(size, size):
+        r = np.exp(-0.5 * ((X - X.T) / np.exp(l[j])) ** 2)
+        K = np.exp(s2[i]) * (r + JITTER * np.eye(len(y)))
+        C = K + np.diag(noise)
+        theta.append([s2[i], l[j]])
+        mass.append(v[i] * w[j] * stats.multivariate_normal.pdf(y, cov=C))
+        mean.append((K @ np.linalg.solve(C, y))[:2])
+        cross.append((K - K @ np.linalg.solve(C, K))[0, 1])
+    mass, theta, mean = np.array(mass) / np.sum(mass), np.array(theta), np.array(mean)
+    centre = dict(zip(["theta[0]", "theta[1]"], mass @ theta, strict=True))
+    functions = summaries(theta, mean, centre)
+    functions["fg"] = functions["fg"] + cross
+    return {name: float(mass @ values) for name, values in functions.items()}
+
+
+def test_quadrature_agrees_with_gaussian_algebra():
+    expected = gaussian_posterior(X, [1.5, 0.2], [0.3, 0.6], 16)
+    assert exact_for("gaussian-fixed") == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("representation", ["marginal", "surr-site", "post-site"])
+def test_six_latents_agree_with_marginal_posterior(representation):
+    inputs = np.array([[0.0], [0.4], [1.1], [1.9], [2.2], [3.5]])
+    y, noise = np.array([0.3, 0.9, 1.4, 0.1, -0.4, -1.2]), np.full(6, 0.1)
+    expected = gaussian_posterior(inputs, y, noise, 24)
+    assert gaussian_posterior(inputs, y, noise, 16) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    problem = Problem(Gaussian(y, noise_variance=noise), None)
+    assert_agree(sample(make_model(problem, X=inputs), representation), expected)

@@ -1,0 +1,149 @@
+"""Deliberately broken transitions that the joint-distribution tests must reject.
+
+Each breaks one thing that is easy to get wrong. A control that passed would mean
+that the tests of invariance cannot see the fault.
+"""
+
+import numpy as np
+import pytest
+from joint_distribution import is_invariant, one_iteration
+from problems import LIKELIHOODS, make_model
+from scipy import stats
+
+from skgpmcmc import _sampler
+from skgpmcmc._model import LatentState
+from skgpmcmc._sampler import SamplerSettings
+from skgpmcmc.likelihoods import Poisson, Sites
+from skgpmcmc.representations import _direct, _noise, _pseudo_posterior
+from skgpmcmc.updates import StepResult
+
+
+_SURROGATE_LOG_RATIO = _pseudo_posterior._SurrogateConditional._log_ratio
+
+
+def _without_jacobian(conditional, state, projection):
+    return -0.5 * float(state.whitened @ state.whitened)
+
+
+def _half_log_determinant(conditional, state, projection):
+    right = _SURROGATE_LOG_RATIO(conditional, state, projection)
+    return right + 0.5 * state.pseudo.half_log_det
+
+
+def _without_log_noise(conditional, state, projection):
+    """The weight of log |S| in the routine that circulates for this method is wrong too."""
+    right = _SURROGATE_LOG_RATIO(conditional, state, projection)
+    return right - 0.5 * float(np.log(state.sites.precision).sum())
+
+
+def _steep_sites(noise, state: LatentState):
+    """Surrogate noise that changes by many orders of magnitude around length scale 1.
+
+    It pins the latent variables on one side and hardly binds them on the other: noise
+    that is evaluated at the wrong theta lets the chain leave one side too easily.
+    """
+    steep = 1e4 ** np.tanh(3.0 * state.theta[1])
+    return Sites(np.full(state.latent.shape, steep), np.zeros_like(state.latent))
+
+
+def _sites_of_the_current_state(noise, candidate: LatentState, current: LatentState):
+    return current.sites
+
+
+def _fresh_sites(noise, candidate: LatentState, current: LatentState):
+    return noise.fit(candidate)
+
+
+def _clipped_from_the_clipped_end(log_density, value, current, width, rng, **support):
+    """Slice sampling whose right end is placed from the left end after it was clipped."""
+    level = current - rng.standard_exponential()
+    left = max(value - width * rng.random(), support["lower"])
+    right = min(left + width, support["upper"])
+    while True:
+        proposal = left + (right - left) * rng.random()
+        if log_density(proposal) > level:
+            return StepResult(proposal, 0.0, 1, True)
+        left, right = (proposal, right) if proposal < value else (left, proposal)
+
+
+def _forgets_to_whiten_again(conditional, candidate):
+    """`fixed` with z of the old theta: wrong log N(f; m, K)."""
+    return candidate.factor.log_normal(candidate.whitened)
+
+
+class ForgottenRatio:
+    """An asymmetric proposal that claims to be symmetric."""
+
+    def __call__(self, value, rng):
+        return value + 0.3 + 0.5 * rng.standard_normal(value.shape), 0.0
+
+
+#: Name -> likelihood, representation, settings, and what to replace by what.
+CONTROLS = {
+    "jacobian-dropped": (
+        "poisson",
+        "post-site",
+        {},
+        (_pseudo_posterior._PosteriorConditional, "_log_ratio", _without_jacobian),
+    ),
+    "half-a-log-determinant": (
+        "poisson",
+        "surr-site",
+        {},
+        (_pseudo_posterior._SurrogateConditional, "_log_ratio", _half_log_determinant),
+    ),
+    "log-noise-dropped": (
+        "gaussian-noise",
+        "surr-site",
+        {},
+        (_pseudo_posterior._SurrogateConditional, "_log_ratio", _without_log_noise),
+    ),
+    "stale-whitened-variables": (
+        "logit",
+        "fixed",
+        {},
+        (_direct._FixedConditional, "_complete", _forgets_to_whiten_again),
+    ),
+    "clipped-from-the-clipped-end": (
+        "logit",
+        "prior-white",
+        {"width": 2.0},
+        (_sampler, "slice_step", _clipped_from_the_clipped_end),
+    ),
+    "proposal-ratio-forgotten": ("poisson", "surr-site", {"proposal": ForgottenRatio()}, None),
+}
+
+#: Bounded priors, so that clipping happens.
+BOUNDED = {
+    "k1__constant_value": stats.loguniform(0.3, 3.0),
+    "k2__length_scale": stats.loguniform(0.3, 3.0),
+    "mean": stats.uniform(-1.0, 2.0),
+    "noise_level": stats.loguniform(0.1, 1.0),
+}
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_broken_transition_is_rejected(control, monkeypatch):
+    name, representation, options, replacement = CONTROLS[control]
+    if replacement is not None:
+        monkeypatch.setattr(*replacement)
+    priors = BOUNDED if "clipped" in control else None
+    model = make_model(LIKELIHOODS[name].make(), priors=priors)
+    settings = SamplerSettings(representation, n_latent_updates=1, **options)
+    assert not is_invariant(model, one_iteration(settings), seed=0)
+
+
+@pytest.mark.parametrize("sites", [_sites_of_the_current_state, _fresh_sites])
+def test_noise_at_the_old_theta_is_rejected(sites, monkeypatch):
+    monkeypatch.setattr(_noise.SiteNoise, "_fit", _steep_sites)
+    monkeypatch.setattr(_noise.Noise, "sites", sites)
+    likelihood = Poisson(np.ones(4), exposure=np.full(4, 0.5))
+    model = make_model(likelihood, X=np.linspace(0.0, 3.0, 4)[:, np.newaxis])
+    settings = SamplerSettings("surr-site", n_latent_updates=1)
+    assert is_invariant(model, one_iteration(settings), seed=0) == (sites is _fresh_sites)
+
+
+def test_the_intact_transition_with_bounded_priors_is_accepted():
+    model = make_model(LIKELIHOODS["logit"].make(), priors=BOUNDED)
+    settings = SamplerSettings("prior-white", n_latent_updates=1, width=2.0)
+    assert is_invariant(model, one_iteration(settings), seed=0)
