@@ -277,6 +277,22 @@ def test_many_fused_updates_in_a_row(name):
     assert_equal_factors(current, other.factor(theta))
 
 
+def test_distances_are_computed_afresh_now_and_then_and_not_more(monkeypatch):
+    kernel, calls = WALK_KERNELS["rbf"], []
+    covariance = make_covariance(kernel, inputs(20, 4))
+    current = covariance.factor(np.zeros(kernel.n_dims))
+    afresh = covariance._set_distance_afresh
+    monkeypatch.setattr(
+        covariance, "_set_distance_afresh", lambda *args: (calls.append(1), afresh(*args))
+    )
+    period = _stationary._MAX_FUSED_UPDATES + 1
+    for i in range(3 * period):
+        theta = current.theta.copy()
+        theta[1 + i % 4] += 0.1 if i % 8 < 4 else -0.1
+        current = covariance.factor(theta, current)
+        assert len(calls) == (i + 1) // period
+
+
 @pytest.mark.parametrize("step", [0.5, 1.7, 3.4])
 @pytest.mark.parametrize("name", ["rbf", "matern-0.5", "matern-1.5", "white-constant"])
 def test_weights_that_fall_step_by_step_lose_no_digits(name, step):
@@ -413,6 +429,17 @@ def test_signal_variance_without_a_factor_fails_on_the_rescaling_path():
         for value in (math.nan, math.inf, -math.inf, 800.0, -800.0):
             assert covariance.factor(np.array([value, 0.0]), current) is None
     assert covariance.n_failures == 5
+
+
+def test_variance_that_overflows_with_its_jitter_fails_on_every_path():
+    kernel, theta = ConstantKernel(1.0) * RBF(1.0), np.array([709.5, 0.0])
+    assert np.isfinite(np.exp(theta[0]))
+    for make in (make_covariance, KernelCovariance):
+        covariance = make(kernel, inputs(5), 0.5)
+        with np.errstate(over="ignore"):
+            assert covariance.factor(theta) is None
+            current = covariance.factor(np.zeros(2))
+            assert covariance.factor(theta, current) is None
 
 
 def test_indefinite_kernel_of_a_user_is_a_counted_failure():

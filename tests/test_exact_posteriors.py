@@ -58,6 +58,9 @@ class Problem:
     free: tuple[str, ...] = ("s2", "l")
     fast_sites: bool = True  # False: sites by quadrature, milliseconds each
 
+    def model(self, **options):
+        return make_model(self.likelihood, self.free, **options)
+
 
 PROBLEMS = {
     "logit": Problem(
@@ -97,14 +100,14 @@ PROBLEMS = {
 }
 
 
-def make_model(problem, X=X, **options):
-    bounds = {name: BOUNDS if name in problem.free else "fixed" for name in HYPERPARAMETERS}
+def make_model(likelihood, free, X=X, **options):
+    bounds = {name: BOUNDS if name in free else "fixed" for name in HYPERPARAMETERS}
     return LatentGaussianModel(
         ConstantKernel(1.0, bounds["s2"]) * RBF(1.0, bounds["l"]),
         X,
-        problem.likelihood,
-        priors={HYPERPARAMETERS[name][0]: HYPERPARAMETERS[name][1] for name in problem.free},
-        mean="constant" if "mean" in problem.free else "zero",
+        likelihood,
+        priors={HYPERPARAMETERS[name][0]: HYPERPARAMETERS[name][1] for name in free},
+        mean="constant" if "mean" in free else "zero",
         jitter=JITTER,
         **options,
     )
@@ -146,9 +149,9 @@ def exact(problem, n_hyper=16, step=0.25):
         name: theta[..., i] if name == "mean" else np.exp(theta[..., i])
         for i, name in enumerate(problem.free)
     }
-    s2, l, mean, noise = ({**VALUES_IF_FIXED, **values}[name] for name in HYPERPARAMETERS)
+    s2, length, mean, noise = ({**VALUES_IF_FIXED, **values}[name] for name in HYPERPARAMETERS)
     z, weights = normal_rule(step)
-    variance, covariance = s2 * (1.0 + JITTER), s2 * np.exp(-0.5 * (DISTANCE / l) ** 2)
+    variance, covariance = s2 * (1.0 + JITTER), s2 * np.exp(-0.5 * (DISTANCE / length) ** 2)
     f = mean + np.sqrt(variance) * z[:, np.newaxis]
     g = mean + covariance / np.sqrt(variance) * z[:, np.newaxis]
     g = g + np.sqrt(variance - covariance**2 / variance) * z
@@ -194,7 +197,7 @@ def sample(model, representation, n_draws=1500, **options):
 def test_every_representation_agrees_with_quadrature(name, representation):
     problem = PROBLEMS[name]
     slow = not problem.fast_sites and str(representation).endswith("site")
-    trace = sample(make_model(problem), representation, n_draws=500 if slow else 1500)
+    trace = sample(problem.model(), representation, n_draws=500 if slow else 1500)
     assert_agree(trace, exact_for(name))
 
 
@@ -208,27 +211,27 @@ UPDATES = {
 
 @pytest.mark.parametrize("update", UPDATES)
 def test_every_update_agrees_with_quadrature(update):
-    trace = sample(make_model(PROBLEMS["probit"]), "surr-site", **UPDATES[update])
+    trace = sample(PROBLEMS["probit"].model(), "surr-site", **UPDATES[update])
     assert_agree(trace, exact_for("probit"))
 
 
 @pytest.mark.parametrize("representation", ["fixed", "prior-white", "surr-site", "post-taylor"])
 def test_collapsed_mean_agrees_with_quadrature(representation):
     # The same reference as for the sampled mean, the problem "poisson" above.
-    trace = sample(make_model(PROBLEMS["poisson"], collapse_mean=True), representation)
+    trace = sample(PROBLEMS["poisson"].model(collapse_mean=True), representation)
     theta = np.stack([trace.theta[..., 0], trace.collapsed_mean], axis=-1)
     assert_agree(trace, exact_for("poisson"), theta)
 
 
 def gaussian_posterior(X, y, noise, size):
     """Return the posterior means of `summaries` under Gaussian noise, f integrated out."""
-    (s2, v), (l, w) = (hyperparameter_rule(name, size) for name in ("s2", "l"))
+    (s2, v), (length, w) = (hyperparameter_rule(name, size) for name in ("s2", "l"))
     theta, mass, mean, cross = [], [], [], []
     for i, j in np.ndindex(size, size):
-        r = np.exp(-0.5 * ((X - X.T) / np.exp(l[j])) ** 2)
+        r = np.exp(-0.5 * ((X - X.T) / np.exp(length[j])) ** 2)
         K = np.exp(s2[i]) * (r + JITTER * np.eye(len(y)))
         C = K + np.diag(noise)
-        theta.append([s2[i], l[j]])
+        theta.append([s2[i], length[j]])
         mass.append(v[i] * w[j] * stats.multivariate_normal.pdf(y, cov=C))
         mean.append((K @ np.linalg.solve(C, y))[:2])
         cross.append((K - K @ np.linalg.solve(C, K))[0, 1])
@@ -244,11 +247,22 @@ def test_quadrature_agrees_with_gaussian_algebra():
     assert exact_for("gaussian-fixed") == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
+SIX_INPUTS = np.array([[0.0], [0.4], [1.1], [1.9], [2.2], [3.5]])
+SIX_TARGETS = np.array([0.3, 0.9, 1.4, 0.1, -0.4, -1.2])
+SIX_VARIANCES = np.full(6, 0.1)
+
+
+@cache
+def exact_for_six(size=24):
+    return gaussian_posterior(SIX_INPUTS, SIX_TARGETS, SIX_VARIANCES, size)
+
+
+def test_quadrature_for_six_latents_is_accurate():
+    assert exact_for_six() == pytest.approx(exact_for_six(32), rel=1e-6, abs=1e-6)
+
+
 @pytest.mark.parametrize("representation", ["marginal", "surr-site", "post-site"])
 def test_six_latents_agree_with_marginal_posterior(representation):
-    inputs = np.array([[0.0], [0.4], [1.1], [1.9], [2.2], [3.5]])
-    y, noise = np.array([0.3, 0.9, 1.4, 0.1, -0.4, -1.2]), np.full(6, 0.1)
-    expected = gaussian_posterior(inputs, y, noise, 24)
-    assert gaussian_posterior(inputs, y, noise, 16) == pytest.approx(expected, rel=1e-6, abs=1e-6)
-    problem = Problem(Gaussian(y, noise_variance=noise), None)
-    assert_agree(sample(make_model(problem, X=inputs), representation), expected)
+    likelihood = Gaussian(SIX_TARGETS, noise_variance=SIX_VARIANCES)
+    model = make_model(likelihood, ("s2", "l"), SIX_INPUTS)
+    assert_agree(sample(model, representation), exact_for_six())

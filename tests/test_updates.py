@@ -1,15 +1,20 @@
-"""Updates against exact distributions, and the faults that these tests would show.
-
-Every invariance test starts from independent exact draws of the target and applies one
-step to each. The results are again independent draws of it, so that p-values are exact.
-"""
+"""Updates: invariance, what they report, and that their loops end."""
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import pytest
+from one_step import (
+    ALPHA,
+    HOLE,
+    N_DRAWS,
+    TARGETS,
+    DriftingWalk,
+    invariance_p_value,
+    metropolis_update,
+    slice_update,
+    symmetry_p_value,
+)
 from problems import LIKELIHOODS, make_model
 from scipy import stats
 from scipy.special import ndtr
@@ -23,128 +28,50 @@ from skgpmcmc.updates import (
     slice_step,
 )
 
-#: False-alarm rate of one test: about 2e-4 for all of this file.
-ALPHA = 1e-6
-N_DRAWS = 4000
-N_DRAWS_OF_CONTROLS = 12_000
-HOLE = (-0.3, 0.5)
+
+@pytest.mark.parametrize("max_steps_out", [0, 1, 3, 10])
+@pytest.mark.parametrize("width", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("name", TARGETS)
+def test_slice_step_leaves_target_invariant(name, width, max_steps_out):
+    assert invariance_p_value(slice_update(width, max_steps_out), TARGETS[name]) > ALPHA
 
 
-class Target(NamedTuple):
-    """A distribution on the line, known exactly."""
-
-    log_density: Callable
-    draw: Callable
-    cdf: Callable
-    lower: float = -math.inf
-    upper: float = math.inf
+@pytest.mark.parametrize(
+    "proposal", [RandomWalk(0.01), RandomWalk(1.0), RandomWalk(100.0), DriftingWalk()]
+)
+@pytest.mark.parametrize("name", TARGETS)
+def test_metropolis_step_leaves_target_invariant(name, proposal):
+    assert invariance_p_value(metropolis_update(proposal), TARGETS[name]) > ALPHA
 
 
-def _beta_log_density(x):
-    if not 0.0 < x < 1.0:
-        return -math.inf
-    return -0.3 * math.log(x) - 0.2 * math.log1p(-x)
+@pytest.mark.parametrize("update", [slice_update(2.0), metropolis_update(RandomWalk(1.0))])
+def test_nan_is_never_entered(update):
+    target, rng = TARGETS["nan-hole"], np.random.default_rng(1)
+    for x in target.draw(rng, 2000).tolist():
+        assert not HOLE[0] <= update(target, x, rng) <= HOLE[1]
 
 
-def _log_gamma_log_density(x):
-    return 0.5 * x - math.exp(x) if x < 700.0 else -math.inf
+class Recorder:
+    """A function that remembers where it was evaluated."""
+
+    def __init__(self, function):
+        self.function = function
+        self.points = []
+
+    def __call__(self, point):
+        self.points.append(point)
+        return self.function(point)
 
 
-def _bimodal_log_density(x):
-    a = math.log(0.3 / 0.3) - 0.5 * ((x + 2.0) / 0.3) ** 2
-    b = math.log(0.7 / 1.0) - 0.5 * (x - 2.0) ** 2
-    return max(a, b) + math.log1p(math.exp(-abs(a - b)))
-
-
-def _draw_bimodal(rng, n):
-    first = rng.random(n) < 0.3
-    return np.where(first, -2.0, 2.0) + np.where(first, 0.3, 1.0) * rng.standard_normal(n)
-
-
-def _draw_holed(rng, n):
-    draws = rng.standard_normal(4 * n)
-    return draws[(draws < HOLE[0]) | (draws > HOLE[1])][:n]
-
-
-def _holed_cdf(x):
-    below, above = ndtr(HOLE)
-    return (ndtr(np.minimum(x, HOLE[0])) + np.maximum(ndtr(x) - above, 0.0)) / (1 - above + below)
-
-
-def _rising_log_density(x):
-    return x if -1.0 < x < 1.0 else -math.inf
-
-
-_LOW, _HIGH = math.exp(-1.0), math.exp(1.0)
-
-TARGETS = {
-    "normal": Target(lambda x: -0.5 * x * x, lambda rng, n: rng.standard_normal(n), ndtr),
-    "exponential": Target(
-        lambda x: -x if x >= 0.0 else -math.inf,
-        lambda rng, n: rng.standard_exponential(n),
-        stats.expon.cdf,
-        lower=0.0,
-    ),
-    "beta": Target(
-        _beta_log_density,
-        lambda rng, n: rng.beta(0.7, 0.8, n),
-        stats.beta(0.7, 0.8).cdf,
-        lower=0.0,
-        upper=1.0,
-    ),
-    "log-gamma": Target(
-        _log_gamma_log_density,
-        lambda rng, n: np.log(rng.standard_gamma(0.5, n)),
-        lambda x: stats.gamma.cdf(np.exp(x), 0.5),
-    ),
-    "bimodal": Target(
-        _bimodal_log_density,
-        _draw_bimodal,
-        lambda x: 0.3 * ndtr((x + 2.0) / 0.3) + 0.7 * ndtr(x - 2.0),
-    ),
-    "nan-hole": Target(
-        lambda x: math.nan if HOLE[0] <= x <= HOLE[1] else -0.5 * x * x,
-        _draw_holed,
-        _holed_cdf,
-    ),
-    # The density jumps to 0 at both ends, and the update is not told where.
-    "infinite-outside": Target(
-        _rising_log_density,
-        lambda rng, n: np.log(rng.uniform(_LOW, _HIGH, n)),
-        lambda x: (np.exp(np.clip(x, -1.0, 1.0)) - _LOW) / (_HIGH - _LOW),
-    ),
-}
-
-
-def _two_p_values(before, after, cdf):
-    """Return p-values of: the target has not changed; moves up are as likely as down.
-
-    The second holds because each update here is reversible, and is sensitive to
-    brackets that are narrow.
-    """
-    n_up, n_down = int((after > before).sum()), int((after < before).sum())
-    sign_test = stats.binomtest(n_up, n_up + n_down).pvalue if n_up + n_down else 1.0
-    return stats.kstest(after, cdf).pvalue, sign_test
-
-
-def invariance_p_value(update, target, n_draws=N_DRAWS, seed=0):
-    """Apply one update to each of many exact draws; Bonferroni over two tests."""
-    rng = np.random.default_rng(seed)
-    before = target.draw(rng, n_draws)
-    after = np.array([update(target, x, rng) for x in before.tolist()])
-    return min(1.0, 2.0 * min(_two_p_values(before, after, target.cdf)))
-
-
-def slice_update(width, max_steps_out=0):
-    """Return the package's update; it must not leave the support it is told."""
-
-    def update(target, x, rng):
-        def log_density(value):
-            assert target.lower <= value <= target.upper
-            return target.log_density(value)
-
-        return slice_step(
-            log_density,
+@pytest.mark.parametrize("max_steps_out", [0, 3])
+@pytest.mark.parametrize("width", [0.1, 1.0, 30.0])
+@pytest.mark.parametrize("name", TARGETS)
+def test_slice_result_says_what_happened(name, width, max_steps_out):
+    target, rng = TARGETS[name], np.random.default_rng(2)
+    for x in target.draw(rng, 50).tolist():
+        density = Recorder(target.log_density)
+        result = slice_step(
+            density,
             x,
             target.log_density(x),
             width,
@@ -152,91 +79,262 @@ def slice_update(width, max_steps_out=0):
             lower=target.lower,
             upper=target.upper,
             max_steps_out=max_steps_out,
-        ).value
-
-    return update
-
-
-def metropolis_update(proposal):
-    def update(target, x, rng):
-        value = np.array([x])
-        step = metropolis_step(
-            lambda v: target.log_density(float(v[0])), value, target.log_density(x), proposal, rng
         )
-        return float(step.value[0])
-
-    return update
-
-
-# Slice sampling with one part replaced by a faulty one.
+        assert result.moved
+        assert result.n_evaluations == len(density.points)
+        assert result.value == density.points[-1] != x
+        assert result.log_density == target.log_density(result.value)
 
 
-def unit_bracket(target, level, x, width, rng):
-    left = x - width * rng.random()
-    return max(left, target.lower), min(left + width, target.upper)
+def test_metropolis_result_says_what_happened():
+    rng = np.random.default_rng(3)
+    value = np.array([0.3, -0.2])
+    results = []
+    for _ in range(200):
+        density = Recorder(lambda x: -0.5 * float(x @ x))
+        result = metropolis_step(density, value, density.function(value), RandomWalk(2.0), rng)
+        assert result.n_evaluations == len(density.points) == 1
+        assert result.value is (density.points[0] if result.moved else value)
+        assert result.log_density == density.function(result.value)
+        results.append(result.moved)
+    assert {True, False} == set(results)
 
 
-def bracket_from_clipped_end(target, level, x, width, rng):
-    left = max(x - width * rng.random(), target.lower)
-    return left, min(left + width, target.upper)
+@pytest.mark.parametrize("nothing", [math.nan, -math.inf])
+@pytest.mark.parametrize(("options", "most"), [({}, 100), ({"max_shrinks": 7}, 7)])
+def test_slice_step_gives_up_where_nothing_is_above_the_level(nothing, options, most):
+    density = Recorder(lambda x: nothing)
+    result = slice_step(density, 0.4, 1.5, 2.0, np.random.default_rng(4), **options)
+    assert result == (0.4, 1.5, most, False)
+    assert len(density.points) == most
 
 
-def stepped_out(split, n_steps=4):
-    """Return a bracket whose steps to the left and right `split` decides."""
-
-    def bracket(target, level, x, width, rng):
-        left = x - width * rng.random()
-        right = left + width
-        n_left, n_right = split(target, left, width, n_steps, rng)
-        while n_left and target.log_density(left) > level:
-            left, n_left = left - width, n_left - 1
-        n_right = n_steps if n_right is None else n_right
-        while n_right and target.log_density(right) > level:
-            right, n_right = right + width, n_right - 1
-        return max(left, target.lower), min(right, target.upper)
-
-    return bracket
+def test_slice_bracket_shrinks_to_the_current_point():
+    density = Recorder(lambda x: math.nan)
+    slice_step(density, 0.4, 1.5, 2.0, np.random.default_rng(5))
+    distances = np.abs(np.array(density.points) - 0.4)
+    assert distances[-1] < 1e-6
+    below = [x for x in density.points if x < 0.4]
+    above = [x for x in density.points if x > 0.4]
+    assert below == sorted(below)
+    assert above == sorted(above, reverse=True)
 
 
-def split_at_half(target, left, width, n_steps, rng):
-    return n_steps // 2, n_steps - n_steps // 2
+def test_slice_step_gives_up_after_stepping_out_too():
+    density = Recorder(lambda x: math.nan)
+    result = slice_step(density, 0.4, 1.5, 2.0, np.random.default_rng(6), max_steps_out=8)
+    assert (result.value, result.log_density, result.moved) == (0.4, 1.5, False)
+    assert 101 <= result.n_evaluations == len(density.points) <= 102
 
 
-def split_by_support(target, left, width, n_steps, rng):
-    useful = max(0, math.ceil((left - target.lower) / width))
-    n_left = min(int(rng.integers(0, n_steps + 1)), useful)
-    return n_left, n_steps - n_left
+@pytest.mark.parametrize("level", [math.nan, math.inf])
+def test_slice_step_ends_where_the_current_density_is_not_finite(level):
+    result = slice_step(lambda x: -x * x, 0.4, level, 2.0, np.random.default_rng(7))
+    assert not result.moved
+    assert result.value == 0.4
 
 
-def all_above(proposed, level):
-    return proposed > level
+@pytest.mark.parametrize("max_steps_out", [1, 3, 10])
+def test_steps_out_use_their_budget_and_no_more(max_steps_out):
+    rng = np.random.default_rng(8)
+    values = []
+    for _ in range(2000):
+        result = slice_step(lambda x: 0.0, 5.0, 0.0, 0.5, rng, max_steps_out=max_steps_out)
+        assert result.n_evaluations == max_steps_out + 1
+        values.append(result.value)
+    # The bracket lies uniformly at random around 5, and the proposal uniformly in it.
+    width = 0.5 * (max_steps_out + 1)
+    assert stats.kstest(values, stats.triang(0.5, 5.0 - width, 2.0 * width).cdf).pvalue > ALPHA
 
 
-def not_below(proposed, level):
-    return not proposed < level
+def test_steps_out_end_at_the_support():
+    rng = np.random.default_rng(9)
+    for _ in range(100):
+        density = Recorder(lambda x: 0.0)
+        slice_step(density, 0.5, 0.0, 0.1, rng, lower=0.0, upper=1.0, max_steps_out=1000)
+        assert len(density.points) <= 11
+        assert all(0.0 <= x <= 1.0 for x in density.points)
 
 
-def towards_value(left, right, x, y):
-    return (y, right) if y < x else (left, y)
+def test_metropolis_step_uses_the_proposal_ratio():
+    rng = np.random.default_rng(10)
+
+    def n_accepted(log_ratio, proposed=0.0):
+        steps = (
+            metropolis_step(
+                lambda x: proposed, np.zeros(1), 0.0, lambda v, r: (v + 1.0, log_ratio), rng
+            )
+            for _ in range(4000)
+        )
+        return sum(step.moved for step in steps)
+
+    # A symmetric proposal of equal density, and one made up for by its ratio.
+    assert n_accepted(0.0) == 4000
+    assert n_accepted(2.0, proposed=-2.0) == 4000
+    assert stats.binomtest(n_accepted(math.log(0.3)), 4000, 0.3).pvalue > ALPHA
+    assert n_accepted(math.nan) == n_accepted(0.0, proposed=math.nan) == 0
 
 
-def away_from_value(left, right, x, y):
-    return (left, y) if y < x else (y, right)
+# Two latent variables with a Gaussian prior; the posterior has two curved modes, and a hole.
+
+PRIOR_FACTOR = np.array([[1.0, 0.0], [0.5, 0.8]])
 
 
-def towards_middle(left, right, x, y):
-    return (y, right) if y < 0.5 * (left + right) else (left, y)
+def _curved_log_likelihood(f):
+    first, second = f[..., 0], f[..., 1]
+    value = -0.5 * ((first * second - 1.0) / 0.3) ** 2 - np.log1p(np.exp(-2.0 * first))
+    return np.where((first > 0.9) & (first < 1.2), math.nan, value)
 
 
-def variant(width, bracket=unit_bracket, accepts=all_above, shrink=towards_value):
-    def update(target, x, rng):
-        level = target.log_density(x) - rng.standard_exponential()
-        left, right = bracket(target, level, x, width, rng)
-        for _ in range(100):
-            y = left + (right - left) * rng.random()
-            if accepts(target.log_density(y), level):
-                return y
-            left, right = shrink(left, right, x, y)
-        return x
+def _draw_curved(rng, n):
+    draws = rng.standard_normal((60 * n, 2)) @ PRIOR_FACTOR.T
+    # The likelihood is at most 1; a comparison with NaN is False.
+    return draws[np.log(rng.random(len(draws))) < _curved_log_likelihood(draws)][:n]
 
-    return update
+
+def test_elliptical_slice_step_leaves_posterior_invariant():
+    rng = np.random.default_rng(11)
+    before, fresh = _draw_curved(rng, N_DRAWS), _draw_curved(rng, N_DRAWS)
+    assert len(before) == len(fresh) == N_DRAWS
+    after = np.empty_like(before)
+    for i, f in enumerate(before):
+        auxiliary = PRIOR_FACTOR @ rng.standard_normal(2)
+        level = float(_curved_log_likelihood(f))
+        after[i] = elliptical_slice_step(_curved_log_likelihood, f, level, auxiliary, rng).deviation
+    assert not np.isnan(_curved_log_likelihood(after)).any()
+    p_values = []
+    for statistic in (
+        lambda f: f[:, 0],
+        lambda f: f[:, 1],
+        lambda f: f.sum(axis=1),
+        _curved_log_likelihood,
+    ):
+        old, new = statistic(before), statistic(after)
+        p_values.append(stats.ks_2samp(new, statistic(fresh), method="asymp").pvalue)
+        p_values.append(symmetry_p_value(new - old))
+    assert len(p_values) * min(p_values) > ALPHA
+
+
+def test_elliptical_result_says_what_happened():
+    rng = np.random.default_rng(12)
+    n_shrunk = 0
+    for f in _draw_curved(rng, 100):
+        auxiliary = PRIOR_FACTOR @ rng.standard_normal(2)
+        inputs = f.copy(), auxiliary.copy()
+        likelihood = Recorder(_curved_log_likelihood)
+        result = elliptical_slice_step(likelihood, f, float(likelihood.function(f)), auxiliary, rng)
+        assert result.moved
+        assert result.n_evaluations == len(likelihood.points)
+        n_shrunk += result.n_evaluations > 1
+        np.testing.assert_array_equal(result.deviation, likelihood.points[-1])
+        assert result.log_likelihood == _curved_log_likelihood(result.deviation)
+        turned = f * result.cosine + auxiliary * result.sine
+        np.testing.assert_array_equal(result.deviation, turned)
+        assert result.cosine**2 + result.sine**2 == pytest.approx(1.0, abs=1e-15)
+        np.testing.assert_array_equal((f, auxiliary), inputs)
+    assert n_shrunk > 10
+
+
+@pytest.mark.parametrize("nothing", [math.nan, -math.inf])
+@pytest.mark.parametrize(("options", "most"), [({}, 100), ({"max_shrinks": 7}, 7)])
+def test_elliptical_slice_step_gives_up_where_nothing_is_above_the_level(nothing, options, most):
+    rng = np.random.default_rng(13)
+    f, auxiliary = np.array([0.5, -1.0]), np.array([2.0, 0.3])
+    likelihood = Recorder(lambda x: nothing)
+    result = elliptical_slice_step(likelihood, f, 1.5, auxiliary, rng, **options)
+    np.testing.assert_array_equal(result.deviation, [0.5, -1.0])
+    assert result[1:] == (1.5, 1.0, 0.0, most, False)
+    assert len(likelihood.points) == most
+    if most == 100:  # the ellipse has shrunk to the current point
+        np.testing.assert_allclose(likelihood.points[-1], f, atol=1e-6)
+
+
+# Widths of brackets.
+
+
+def _sweep(adapter, value, rng):
+    width = float(adapter.widths[0])
+    return slice_step(lambda x: -0.5 * x * x, value, -0.5 * value**2, width, rng).value
+
+
+@pytest.mark.parametrize("start", [0.1, 1.0, 100.0])
+def test_width_adapts_to_a_normal_target(start):
+    # Seven standard deviations; the last window's mean move has a relative error of 6 %.
+    rng = np.random.default_rng(14)
+    adapter, value = WidthAdapter([start]), 0.0
+    for _ in range(700):
+        new = _sweep(adapter, value, rng)
+        adapter.record(np.array([new - value]))
+        value = new
+    assert 4.5 < adapter.widths[0] < 10.5
+
+
+def test_width_follows_the_moves_of_each_window():
+    adapter = WidthAdapter([1.0, 1.0])
+    for _ in range(9):
+        adapter.record(np.array([3.0, -0.5]))
+    np.testing.assert_array_equal(adapter.widths, [1.0, 1.0])
+    adapter.record(np.array([3.0, -0.5]))
+    np.testing.assert_allclose(adapter.widths, [24.0, 4.0])
+    # The next window is twice as long, and the first is forgotten.
+    for _ in range(19):
+        adapter.record(np.array([-0.25, 6.0]))
+    np.testing.assert_allclose(adapter.widths, [24.0, 4.0])
+    adapter.record(np.array([-0.25, 6.0]))
+    np.testing.assert_allclose(adapter.widths, [2.0, 48.0])
+
+
+def test_width_does_not_collapse_while_the_chain_stands_still():
+    adapter = WidthAdapter([5.0])
+    for _ in range(10 + 20 + 40):
+        adapter.record(np.zeros(1))
+    assert adapter.widths[0] == pytest.approx(0.05)
+    for _ in range(80):
+        adapter.record(np.array([1.0]))
+    assert adapter.widths[0] == pytest.approx(8.0)
+
+
+def test_widths_are_frozen_after_warm_up():
+    model = make_model(LIKELIHOODS["logit"].make())
+    chain = Chain.start(model, SamplerSettings("prior-white"), np.random.default_rng(15))
+    initial = chain.widths.widths.copy()
+    for _ in range(30):
+        chain.iterate(adapt=True)
+    adapted = chain.widths.widths.copy()
+    assert (adapted != initial).all()
+    for _ in range(100):
+        chain.iterate()
+    np.testing.assert_array_equal(chain.widths.widths, adapted)
+
+
+def test_initial_widths_are_not_modified():
+    initial = np.array([2.0])
+    adapter = WidthAdapter(initial)
+    for _ in range(10):
+        adapter.record(np.array([1.0]))
+    assert initial[0] == 2.0
+
+
+# The random walk.
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf, [1.0, 0.0], [0.5, math.nan]])
+def test_random_walk_refuses_scale(scale):
+    with pytest.raises(ValueError, match="scale must be positive and finite; got"):
+        RandomWalk(scale)
+
+
+def test_random_walk_repr():
+    assert repr(RandomWalk(0.25)) == "RandomWalk(0.25)"
+    assert repr(RandomWalk([0.25, 2.0])) == "RandomWalk([0.25, 2.0])"
+
+
+@pytest.mark.parametrize("scale", [0.25, [0.25, 4.0]])
+def test_random_walk_proposes_normal_moves(scale):
+    rng, walk, value = np.random.default_rng(16), RandomWalk(scale), np.array([3.0, -2.0])
+    proposals = [walk(value, rng) for _ in range(2000)]
+    assert all(log_ratio == 0.0 for _, log_ratio in proposals)
+    moves = (np.array([proposed for proposed, _ in proposals]) - value) / np.asarray(scale)
+    for column in moves.T:
+        assert stats.kstest(column, ndtr).pvalue > ALPHA
+    np.testing.assert_array_equal(value, [3.0, -2.0])

@@ -120,7 +120,8 @@ class StationaryCovariance(Covariance):
         weights = form.length_scale.natural(theta) ** -2.0
         amplitude = product(form.amplitude, theta)
         changed = self._changed_axes(weights, current)
-        if not (math.isfinite(amplitude) and amplitude > 0.0 and np.isfinite(weights).all()):
+        in_range = amplitude > 0.0 and math.isfinite(amplitude * (1.0 + self.jitter))
+        if not (in_range and np.isfinite(weights).all()):
             return None
         if self._rescales and current is not None and changed is not None and not changed.size:
             return self._rescaled(current, theta, amplitude)
