@@ -38,7 +38,7 @@ def gram_in_place(lower: Array) -> None:
 
 
 def log_diagonal_sum(diagonal: Array) -> float:
-    """Return the sum of logarithms, NaN or infinite if an entry is not positive."""
+    """Return the sum of logarithms, NaN if an entry is not positive and finite."""
     total = float(np.log(diagonal).sum())
     return total if math.isfinite(total) else math.nan
 

@@ -334,8 +334,17 @@ def run_chains(
     ------
     MissingCapabilityError
         If likelihood and representation do not go together.
+    ValueError
+        For an unknown representation, starting points of another shape, or a model
+        for which no starting point is found.
     """
     check_representation(settings.representation, model.likelihood)
+    shape = (n_chains, len(model.layout))
+    if theta is not None and np.shape(theta) != shape:
+        raise ValueError(
+            f"theta must have the shape (n_chains, n_parameters) = {shape}; got "
+            f"{np.shape(theta)}. Give one starting point for each chain, on the sampling scale."
+        )
     entropy = check_random_state(random_state).randint(0, 2**31 - 1, size=4)
     seeds = np.random.SeedSequence(entropy.tolist()).spawn(n_chains)
     starts = [None] * n_chains if theta is None else list(theta)

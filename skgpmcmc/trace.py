@@ -146,7 +146,7 @@ class Trace:
         """Return the mean offset of each draw, shape (n_chains, n_draws)."""
         if self.collapsed_mean is not None:
             return self.collapsed_mean
-        flat = self.theta.reshape(-1, len(self.layout))
+        flat = self.theta.reshape(self.n_chains * self.n_draws, len(self.layout))
         means = np.array([self.layout.mean(theta) for theta in flat])
         return means.reshape(self.theta.shape[:2])
 

@@ -17,7 +17,6 @@ from skgpmcmc.likelihoods import Poisson, Sites
 from skgpmcmc.representations import _direct, _noise, _pseudo_posterior
 from skgpmcmc.updates import StepResult
 
-
 _SURROGATE_LOG_RATIO = _pseudo_posterior._SurrogateConditional._log_ratio
 
 

@@ -633,16 +633,31 @@ def test_theta_without_a_covariance_has_no_density(name, representation):
     assert_consistent(model, representation, chosen.refresh(conditional.state, rng))
 
 
+@pytest.mark.parametrize("bad", [math.nan, 800.0, -800.0])
 @pytest.mark.parametrize("representation", PROBLEM_REPRESENTATIONS)
-def test_likelihood_parameter_out_of_range_is_not_accepted(representation):
+def test_likelihood_parameter_out_of_range_is_not_accepted(representation, bad):
     _, chosen, state, rng = start(model_of("gaussian-noise"), representation)
     conditional = chosen.condition(state, rng)
-    for bad in (math.nan, 700.0, -700.0):
+    theta = state.theta.copy()
+    theta[-1] = bad
+    with np.errstate(all="ignore"):
+        # NaN compares as False, as in the updates.
+        assert not conditional.evaluate(theta) > conditional.log_density
+
+
+def test_marginal_density_at_small_noise_levels():
+    model = model_of("gaussian-noise")
+    _, chosen, state, rng = start(model, "marginal")
+    conditional = chosen.condition(state, rng)
+    reference = MarginalReference(model, "marginal", conditional)
+    for log_noise in (-8.0, -24.0, -36.0, -60.0, -100.0, -700.0):
         theta = state.theta.copy()
-        theta[-1] = bad
-        with np.errstate(all="ignore"):
-            # NaN compares as False, as in the updates.
-            assert not conditional.evaluate(theta) > conditional.log_density
+        theta[-1] = log_noise
+        value, expected = conditional.evaluate(theta), reference(theta)
+        # Where digits are lost, no mode may appear that is not there.
+        assert value <= expected + 1e-6
+        if log_noise >= -36.0:
+            assert value == pytest.approx(expected, abs=1e-6)
 
 
 def test_accept_needs_a_candidate_each_time():

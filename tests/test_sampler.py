@@ -118,6 +118,12 @@ def test_given_starting_points_are_used():
     assert (trace.moved == 0.0).all()
 
 
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (2, 2)])
+def test_starting_points_of_another_shape(shape):
+    with pytest.raises(ValueError, match=r"theta must have the shape .* = \(2, 1\); got"):
+        run(gaussian_model(), n_chains=2, theta=np.zeros(shape))
+
+
 def test_starting_points_are_drawn_from_the_prior():
     model = gaussian_model(priors={"length_scale": stats.uniform(1.0, 0.5)})
     trace = run(model, n_chains=20, n_warmup=0, n_draws=1, proposal=never)
@@ -318,7 +324,7 @@ def test_marginal_draws_latents_exactly():
     gain = K @ np.linalg.inv(K + 0.3 * np.eye(4))
     mean, covariance = gain @ TARGETS, K - gain @ K
     whitened = np.linalg.solve(np.linalg.cholesky(covariance), (draws - mean).T)
-    # 16 independent standard normal sequences of products: means, and lag-1 products.
+    # Four standard errors of a mean and of a product; those of a square are sqrt(2) larger.
     error = 4.0 / np.sqrt(4000)
     np.testing.assert_allclose(whitened.mean(axis=1), 0.0, atol=error)
     np.testing.assert_allclose(whitened @ whitened.T / 4000, np.eye(4), atol=1.5 * error)

@@ -73,7 +73,10 @@ class Covariance(ABC):
     ) -> CholeskyFactor | None:
         """Factor the matrix that stands in the buffer of a slot."""
         lower = self._buffers[slot]
-        if not np.isfinite(variance).all() or not _linalg.cholesky_in_place(lower):
+        finite = (
+            np.isfinite(variance) if isinstance(variance, float) else np.isfinite(variance).all()
+        )
+        if not finite or not _linalg.cholesky_in_place(lower):
             return None
         half_log_det = _linalg.log_diagonal_sum(self._diagonals[slot])
         if half_log_det != half_log_det:  # NaN

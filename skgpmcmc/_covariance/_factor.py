@@ -8,10 +8,15 @@ L U^-T of the pseudo-posterior covariance R = (K^-1 + W)^-1 of M&A eq.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .. import _linalg
 from .._linalg import Array
+
+# Blocks of columns that cover the lower triangle where it is scaled by rows.
+_BLOCK_WIDTH = 128
 
 
 class CholeskyFactor:
@@ -51,7 +56,7 @@ class CholeskyFactor:
         self.variance = variance
         self.slot = slot
         self.scale = scale
-        self.half_log_det = unit_half_log_det + lower.shape[0] * float(np.log(scale))
+        self.half_log_det = unit_half_log_det + lower.shape[0] * math.log(scale)
 
     def colour(self, whitened: Array) -> Array:
         """Return scale L z: a draw from N(0, K) if z is one from N(0, I)."""
@@ -133,7 +138,7 @@ class PseudoPosteriorFactory:
 
     def __init__(self, n: int) -> None:
         self._buffers = tuple(_linalg.square_buffer(n) for _ in range(2))
-        self._blocks = _row_blocks(n)
+        self._diagonals = tuple(_linalg.diagonal_view(buffer) for buffer in self._buffers)
 
     def build(
         self, factor: CholeskyFactor, precision: Array, current: PseudoPosterior | None = None
@@ -141,11 +146,15 @@ class PseudoPosteriorFactory:
         """Factor I + L^T W L; None where that fails in floating point."""
         slot = 0 if current is None else 1 - current.slot
         matrix = self._buffers[slot]
-        root = (np.sqrt(precision) * factor.scale)[:, None]
-        for rows, columns in self._blocks:
-            np.multiply(factor.lower[rows, columns], root[rows], out=matrix[rows, columns])
+        root = np.sqrt(precision)
+        if factor.scale != 1.0:
+            root *= factor.scale
+        column = root[:, np.newaxis]
+        for start in range(0, len(root), _BLOCK_WIDTH):
+            columns = slice(start, start + _BLOCK_WIDTH)
+            np.multiply(factor.lower[start:, columns], column[start:], out=matrix[start:, columns])
         _linalg.gram_in_place(matrix)
-        diagonal = _linalg.diagonal_view(matrix)
+        diagonal = self._diagonals[slot]
         diagonal += 1.0
         if not _linalg.cholesky_in_place(matrix):
             return None
@@ -153,8 +162,3 @@ class PseudoPosteriorFactory:
         if half_log_det != half_log_det:  # NaN
             return None
         return PseudoPosterior(factor, precision, matrix, half_log_det, slot)
-
-
-def _row_blocks(n: int, width: int = 64) -> list[tuple[slice, slice]]:
-    """Column blocks that cover the lower triangle of an n x n matrix."""
-    return [(slice(j, n), slice(j, min(j + width, n))) for j in range(0, n, width)]

@@ -60,7 +60,8 @@ class Conditional(ABC):
             theta, factor, mean, params, state.latent, state.whitened, state.log_likelihood
         )
         self._candidate_log_density = self._complete(candidate)
-        self._candidate = candidate
+        if self._candidate_log_density > -math.inf:  # False for NaN
+            self._candidate = candidate
         return self._candidate_log_density
 
     def accept(self) -> None:

@@ -16,8 +16,9 @@ from ._pseudo_posterior import PseudoPosteriorRepresentation
 class _MarginalConditional(Conditional):
     """log of the integral of L(f) N(f; m, K) over f.
 
-    With L(f) = L(m) exp((h - W m)^T (f - m) - (f - m)^T W (f - m) / 2) it is
-    log L(m) - sum log U_ii + b^T b / 2.
+    It is log L(c) - z^T z / 2 - sum log U_ii at the conditional mean c = m + L z of f.
+    (The same as log L(m) + b^T b / 2 - sum log U_ii, which cancels when the noise is
+    small.)
     """
 
     def __init__(
@@ -31,10 +32,11 @@ class _MarginalConditional(Conditional):
         self.log_density = self._log_marginal(state)
 
     def _log_marginal(self, state: LatentState) -> float:
-        at_mean = np.full(self.workspace.model.n_latent, state.mean)
         projection = state.pseudo.project(state.sites.shift, state.mean)
-        log_likelihood = self.workspace.log_likelihood(at_mean, state.params)
-        return log_likelihood - state.pseudo.half_log_det + 0.5 * float(projection @ projection)
+        whitened = state.pseudo.colour(np.zeros_like(projection), projection)
+        centre = state.mean + state.factor.colour(whitened)
+        log_likelihood = self.workspace.log_likelihood(centre, state.params)
+        return log_likelihood - 0.5 * float(whitened @ whitened) - state.pseudo.half_log_det
 
     def _complete(self, candidate: LatentState) -> float:
         if not self._representation.complete(candidate, self.state):

@@ -41,13 +41,22 @@ class Noise(ABC):
 
     def sites(self, candidate: LatentState, current: LatentState) -> Sites:
         """Return the candidate's sites: those of the current state if they are the same."""
-        if _same_inputs(candidate, current):
+        if self._same_inputs(candidate, current):
             return current.sites
         return self.fit(candidate)
 
     def fit(self, state: LatentState) -> Sites:
         """Return the sites at a state's hyperparameters."""
         return self._bound(self._fit(state), state.factor.variance)
+
+    def _same_inputs(self, candidate: LatentState, current: LatentState) -> bool:
+        """Whether two states have the same sites, because all that sites depend on is equal."""
+        if candidate.params != current.params:
+            return False
+        new, old = candidate.factor.variance, current.factor.variance
+        if isinstance(new, float) and isinstance(old, float):
+            return new == old
+        return np.array_equal(new, old)
 
     @abstractmethod
     def _fit(self, state: LatentState) -> Sites:
@@ -60,6 +69,10 @@ class SiteNoise(Noise):
     def __init__(self, likelihood: Likelihood, bound: Bound) -> None:
         super().__init__(likelihood, bound)
         self._distinct, self._inverse = likelihood.distinct()
+
+    def _same_inputs(self, candidate: LatentState, current: LatentState) -> bool:
+        same_mean = candidate.mean == current.mean
+        return same_mean and super()._same_inputs(candidate, current)
 
     def _fit(self, state: LatentState) -> Sites:
         variance = state.factor.variance
@@ -125,14 +138,6 @@ class ConstantNoise(Noise):
 
     def _fit(self, state: LatentState) -> Sites:
         return self._sites
-
-
-def _same_inputs(candidate: LatentState, current: LatentState) -> bool:
-    """Whether two states have the same sites, because all that sites depend on is equal."""
-    if candidate.mean != current.mean or candidate.params != current.params:
-        return False
-    new, old = candidate.factor.variance, current.factor.variance
-    return new is old or np.array_equal(new, old)
 
 
 def floor_precision(sites: Sites, variance: float | Array) -> Sites:

@@ -77,7 +77,7 @@ class _PseudoConditional(Conditional):
 
     @abstractmethod
     def _shift(self, state: LatentState) -> Array:
-        """Return h."""
+        """Return h; called before `_log_ratio` of the same state."""
 
     @abstractmethod
     def _log_ratio(self, state: LatentState, projection: Array) -> float:
@@ -101,18 +101,27 @@ class _SurrogateConditional(_PseudoConditional):
         surrogate: Array,
     ) -> None:
         self._surrogate = surrogate
+        self._set_sites(state)
         super().__init__(workspace, state, representation)
 
+    def _set_sites(self, state: LatentState) -> None:
+        """Compute what depends on the sites and the mean alone; most proposals share it."""
+        precision = state.sites.precision
+        residual = self._surrogate - state.mean
+        self._sites, self._mean = state.sites, state.mean
+        self._surrogate_shift = precision * self._surrogate
+        log_det = float(np.log(precision).sum())
+        self._half_log_density = 0.5 * (log_det - float((precision * residual) @ residual))
+
     def _shift(self, state: LatentState) -> Array:
-        return state.sites.precision * self._surrogate
+        if state.sites is not self._sites or state.mean != self._mean:
+            self._set_sites(state)
+        return self._surrogate_shift
 
     def _log_ratio(self, state: LatentState, projection: Array) -> float:
         """Return log N(g; m, K + S), up to a constant."""
-        precision = state.sites.precision
-        residual = self._surrogate - state.mean
-        quadratic = float((precision * residual) @ residual) - float(projection @ projection)
-        log_det = float(np.log(precision).sum()) - 2.0 * state.pseudo.half_log_det
-        return 0.5 * (log_det - quadratic)
+        half_square = 0.5 * float(projection @ projection)
+        return self._half_log_density + half_square - state.pseudo.half_log_det
 
 
 class SurrogateRepresentation(PseudoPosteriorRepresentation):

@@ -1,0 +1,133 @@
+"""Weighted sums of squared distances, updated axis by axis.
+
+The kernels of the fast path depend on sum_d w_d (x_d - x'_d)^2 with w_d = 1 / l_d^2.
+The sum at the chain's current state, the base, is kept; a proposal for one length
+scale adds one weighted table to it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._linalg import Array
+from ._triangle import Triangle
+
+# Tables of squared distances, one for each axis, are kept up to this many bytes;
+# beyond it they are recomputed where they are needed.
+TABLE_BYTES = 2**28
+# The base is computed afresh after this many fused updates, or when a weight has
+# fallen by this factor from its largest value in them, so that rounding errors stay
+# orders of magnitude below the jitter.
+MAX_FUSED_UPDATES = 32
+MAX_WEIGHT_FALL = 1e3
+
+
+class WeightedDistances:
+    """Weighted squared distances between all pairs of points, packed.
+
+    Parameters
+    ----------
+    axes : list of ndarray of shape (n, n_columns)
+        Columns whose squared distances share a weight.
+    factor : float
+        Multiplies all squared distances.
+    triangle : Triangle
+        Layout.
+    """
+
+    def __init__(self, axes: list[Array], factor: float, triangle: Triangle) -> None:
+        self._axes = axes
+        self._factor = factor
+        self._triangle = triangle
+        self._base = [np.empty(run.where.stop - run.where.start) for run in triangle.runs]
+        self._base_weights: Array | None = None
+        # Of the updates since the base was last computed afresh.
+        self._n_fused = 0
+        self._largest_weights = np.zeros(len(axes))
+        self._scratch = np.empty(triangle.longest)
+        self._tables = self._tabulate()
+
+    def _tabulate(self) -> list[Array]:
+        """Return, for each run, a contiguous table with a row for each axis; or nothing."""
+        if 8 * len(self._axes) * self._triangle.size > TABLE_BYTES:
+            return []
+        tables = []
+        for run in self._triangle.runs:
+            table = np.empty((len(self._axes), run.where.stop - run.where.start))
+            for columns, row in zip(self._axes, table, strict=True):
+                self._triangle.squared_distance(columns, run, row)
+            tables.append(table * self._factor)
+        return tables
+
+    def set_base(self, weights: Array) -> None:
+        """Make `weights`, which are kept and must not be modified, those of the base."""
+        old = self._base_weights
+        if weights is old:
+            return
+        self._largest_weights = np.maximum(self._largest_weights, weights)
+        changed = None if old is None else np.flatnonzero(weights != old)
+        if (
+            changed is None
+            or changed.size != 1
+            or self._n_fused == MAX_FUSED_UPDATES
+            or (self._largest_weights > MAX_WEIGHT_FALL * weights).any()
+        ):
+            self._set_base_afresh(weights)
+        elif old is not None:
+            axis = int(changed[0])
+            for number, base in enumerate(self._base):
+                step = self._scratch[: base.size]
+                self._weighted_table(axis, weights[axis] - old[axis], number, step)
+                base += step
+            self._n_fused += 1
+        self._base_weights = weights
+
+    def _set_base_afresh(self, weights: Array) -> None:
+        for number, base in enumerate(self._base):
+            self._write_afresh(weights, number, base)
+        self._n_fused, self._largest_weights = 0, weights
+
+    def write(self, weights: Array, axis: int | None, number: int, out: Array) -> None:
+        """Write one run of the weighted sum.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_axes,)
+            One for each axis.
+        axis : int or None
+            The only one in which they differ from those of the base, if there is one.
+        number : int
+            Of the run.
+        out : ndarray
+            As long as the run; overwritten.
+        """
+        base = self._base_weights
+        if base is weights:
+            np.copyto(out, self._base[number])
+        elif (
+            base is None
+            or axis is None
+            or self._largest_weights[axis] > MAX_WEIGHT_FALL * weights[axis]
+        ):
+            self._write_afresh(weights, number, out)
+        else:
+            self._weighted_table(axis, weights[axis] - base[axis], number, out)
+            out += self._base[number]
+
+    def _weighted_table(self, axis: int, weight: float, number: int, out: Array) -> None:
+        if self._tables:
+            np.multiply(self._tables[number][axis], weight, out=out)
+            return
+        run = self._triangle.runs[number]
+        self._triangle.squared_distance(self._axes[axis], run, out)
+        out *= weight * self._factor
+
+    def _write_afresh(self, weights: Array, number: int, out: Array) -> None:
+        if self._tables:
+            np.matmul(weights, self._tables[number], out=out)
+            return
+        out[:] = 0.0
+        step = self._scratch[: out.size]
+        for axis, weight in enumerate(weights):
+            self._weighted_table(axis, weight, number, step)
+            out += step
