@@ -94,9 +94,7 @@ class Primitives:
         potrf = self._restored(
             self._matrix, lambda: dpotrf(buffer, lower=1, clean=0, overwrite_a=1), n_calls
         )
-        lauum = self._restored(
-            self._lower, lambda: dlauum(buffer, lower=1, overwrite_c=1), n_calls
-        )
+        lauum = self._restored(self._lower, lambda: dlauum(buffer, lower=1, overwrite_c=1), n_calls)
         return exponential, potrf, lauum
 
 

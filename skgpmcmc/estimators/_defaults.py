@@ -15,6 +15,8 @@ from ..priors import HyperparameterSpec, log_uniform_default
 # scikit-learn's default bounds: they state no opinion, and log-uniform over ten
 # decades would put half the prior mass on white noise.
 _SKLEARN_BOUNDS = (1e-5, 1e5)
+# Of a constant mean of the latent function.
+_MEAN_SD = 2.0
 
 
 class DataScaledPriors:
@@ -27,6 +29,7 @@ class DataScaledPriors:
       all columns together (isotropic), so that typical points are correlated in
       any number of dimensions; log-sd 1;
     - the signal variance: median `signal_variance`, log-sd 1.5;
+    - a constant mean: normal, sd 2;
     - everything else: median at the value the kernel was given, log-sd 1.5.
 
     Parameters
@@ -48,6 +51,8 @@ class DataScaledPriors:
 
     def __call__(self, spec: HyperparameterSpec, element: int) -> Any:
         """Return the prior of one element of a hyperparameter."""
+        if spec.name == "mean":
+            return stats.norm(0.0, _MEAN_SD)
         if spec.bounds is not None and tuple(spec.bounds[element]) != _SKLEARN_BOUNDS:
             return log_uniform_default(spec, element)
         median, sigma = self._scale(spec, element)

@@ -12,16 +12,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._linalg import Array
 from .._model import LatentState
 from ..likelihoods import Likelihood, Sites
 
-#: Makes fitted sites admissible, given the prior variances.
-Bound = Callable[[Sites, float | Array], Sites]
+#: Makes the precisions of fitted sites admissible.
+Bound = Callable[[Sites], Sites]
 
-# "Infinite variances were truncated to a large value" (M&A section 5): surrogate
-# noise is at most this many times the prior variance.
-MAX_RELATIVE_NOISE = 1e6
+# "Infinite variances were truncated to a large value" (M&A section 5). A constant, not
+# a multiple of the prior variance: noise that grows with the signal variance would pin
+# it through N(g; m, K + S) even where the data say nothing.
+MAX_NOISE = 1e6
 
 
 class Noise(ABC):
@@ -32,7 +32,7 @@ class Noise(ABC):
     likelihood : Likelihood
         Supplies the sites.
     bound : callable
-        ``bound(sites, prior_variance)`` makes the precisions admissible.
+        ``bound(sites)`` makes the precisions admissible.
     """
 
     def __init__(self, likelihood: Likelihood, bound: Bound) -> None:
@@ -47,16 +47,11 @@ class Noise(ABC):
 
     def fit(self, state: LatentState) -> Sites:
         """Return the sites at a state's hyperparameters."""
-        return self._bound(self._fit(state), state.factor.variance)
+        return self._bound(self._fit(state))
 
     def _same_inputs(self, candidate: LatentState, current: LatentState) -> bool:
         """Whether two states have the same sites, because all that sites depend on is equal."""
-        if candidate.params != current.params:
-            return False
-        new, old = candidate.factor.variance, current.factor.variance
-        if isinstance(new, float) and isinstance(old, float):
-            return new == old
-        return np.array_equal(new, old)
+        return candidate.params == current.params
 
     @abstractmethod
     def _fit(self, state: LatentState) -> Sites:
@@ -71,8 +66,12 @@ class SiteNoise(Noise):
         self._distinct, self._inverse = likelihood.distinct()
 
     def _same_inputs(self, candidate: LatentState, current: LatentState) -> bool:
-        same_mean = candidate.mean == current.mean
-        return same_mean and super()._same_inputs(candidate, current)
+        if candidate.mean != current.mean or candidate.params != current.params:
+            return False
+        new, old = candidate.factor.variance, current.factor.variance
+        if isinstance(new, float) and isinstance(old, float):
+            return new == old
+        return np.array_equal(new, old)
 
     def _fit(self, state: LatentState) -> Sites:
         variance = state.factor.variance
@@ -86,15 +85,8 @@ class SiteNoise(Noise):
 class TaylorNoise(Noise):
     """Sites from a Taylor expansion of the log likelihood alone, eq. (taylor)."""
 
-    def __init__(self, likelihood: Likelihood, bound: Bound) -> None:
-        super().__init__(likelihood, bound)
-        self._last: tuple[tuple[float, ...], Sites] | None = None
-
     def _fit(self, state: LatentState) -> Sites:
-        # The expansion does not depend on the kernel: most proposals share it.
-        if self._last is None or self._last[0] != state.params:
-            self._last = state.params, self._likelihood.taylor_sites(state.params)
-        return self._last[1]
+        return self._likelihood.taylor_sites(state.params)
 
 
 class GaussianNoise(Noise):
@@ -121,7 +113,7 @@ class ConstantNoise(Noise):
     """
 
     def __init__(self, likelihood: Likelihood, alpha: float) -> None:
-        super().__init__(likelihood, lambda sites, variance: sites)
+        super().__init__(likelihood, lambda sites: sites)
         if not (math.isfinite(alpha) and alpha > 0.0):
             msg = (
                 "representation, given as a number, is the variance of the surrogate noise and "
@@ -140,12 +132,11 @@ class ConstantNoise(Noise):
         return self._sites
 
 
-def floor_precision(sites: Sites, variance: float | Array) -> Sites:
+def floor_precision(sites: Sites) -> Sites:
     """Bound the noise that surrogate data are drawn with; negative precisions too."""
-    floor = 1.0 / (MAX_RELATIVE_NOISE * variance)
-    return Sites(np.maximum(sites.precision, floor), sites.shift)
+    return Sites(np.maximum(sites.precision, 1.0 / MAX_NOISE), sites.shift)
 
 
-def clip_precision(sites: Sites, variance: float | Array) -> Sites:
+def clip_precision(sites: Sites) -> Sites:
     """Replace negative precisions by zero: such a site leaves the prior as it is."""
     return Sites(np.maximum(sites.precision, 0.0), sites.shift)

@@ -1,0 +1,158 @@
+"""The classifier as a scikit-learn user meets it."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skgpmcmc import MCMCGaussianProcessClassifier, MissingCapabilityError
+from skgpmcmc.diagnostics import mcse_mean
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+SHORT = {"n_chains": 2, "n_warmup": 20, "n_draws": 40, "random_state": 0}
+
+
+def two_classes(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2.0, 2.0, (n, 2))
+    return X, np.where(X[:, 0] + 0.2 * rng.standard_normal(n) > 0.0, "up", "down")
+
+
+@parametrize_with_checks(
+    [
+        MCMCGaussianProcessClassifier(n_chains=1, n_warmup=10, n_draws=20),
+        MCMCGaussianProcessClassifier(
+            link="probit", mean="constant", representation="post-site", n_chains=1,
+            n_warmup=10, n_draws=20,
+        ),
+    ]
+)  # fmt: skip
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_contradicting_repeated_rows_give_one_half():
+    X = np.tile([[0, 1], [2, 3], [4, 5]], (2, 1))
+    y = np.repeat([0, 1], 3)
+    model = MCMCGaussianProcessClassifier(random_state=0).fit(X, y)
+    assert len(model.X_train_) == 3
+    # The latent variables are symmetric about 0, so the probabilities are about 1/2.
+    p = 1.0 / (1.0 + np.exp(-model.trace_.latent))
+    for i, row in enumerate(model.predict_proba(X[:3])):
+        assert abs(row[1] - 0.5) < 4 * mcse_mean(p[..., i]) + 1e-3
+    far = model.predict_proba([[100.0, -100.0]])[0, 1]
+    assert abs(far - 0.5) < 4 * mcse_mean(p.mean(axis=-1)) + 1e-3
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+@pytest.mark.parametrize("mean", ["zero", "constant"])
+def test_learns_and_orders_classes(link, mean):
+    X, y = two_classes()
+    model = MCMCGaussianProcessClassifier(link=link, mean=mean, **SHORT).fit(X, y)
+    assert list(model.classes_) == ["down", "up"]
+    assert model.score(X, y) > 0.9
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert p[np.argmax(X[:, 0]), 1] > 0.8
+    assert ("mean" in model.posterior_) == (mean == "constant")
+    assert model.n_iter_ == 60
+
+
+def test_predictions_of_a_row_do_not_depend_on_the_others():
+    X, y = two_classes()
+    model = MCMCGaussianProcessClassifier(**SHORT).fit(X, y)
+    together = model.predict_proba(X[:7])
+    alone = np.vstack([model.predict_proba(X[i : i + 1]) for i in range(7)])
+    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-12)
+
+
+def test_clone_pickle_and_random_state():
+    X, y = two_classes()
+    model = MCMCGaussianProcessClassifier(ConstantKernel() * RBF([1.0, 1.0]), **SHORT)
+    copy = clone(model).set_params(kernel__k2__length_scale=[2.0, 2.0])
+    assert copy.kernel.k2.length_scale == [2.0, 2.0]
+    first = model.fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(first, pickle.loads(pickle.dumps(model)).predict_proba(X))
+    np.testing.assert_array_equal(first, clone(model).fit(X, y).predict_proba(X))
+    assert model.kernel.k2.length_scale == [1.0, 1.0]  # fit writes no parameter
+
+
+def test_pipeline_and_grid_search_from_a_data_frame():
+    pandas = pytest.importorskip("pandas")
+    X, y = two_classes()
+    frame = pandas.DataFrame(X, columns=["a", "b"])
+    kernel = ConstantKernel() * Matern(nu=1.5)
+    pipeline = make_pipeline(StandardScaler(), MCMCGaussianProcessClassifier(kernel, **SHORT))
+    name = "mcmcgaussianprocessclassifier"
+    grid = {
+        f"{name}__representation": ["surr-site", "prior-white"],
+        f"{name}__kernel__k2__nu": [0.5, 2.5],
+    }
+    search = GridSearchCV(pipeline, grid, cv=2, scoring="neg_log_loss").fit(frame, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    model = MCMCGaussianProcessClassifier(**SHORT).fit(frame, y)
+    assert list(model.feature_names_in_) == ["a", "b"]
+
+
+def test_priors_by_name_and_bounds():
+    X, y = two_classes()
+    kernel = ConstantKernel(1.0, (0.5, 2.0)) * RBF(1.0)
+    priors = {"k2__length_scale": stats.uniform(0.9, 0.2)}
+    model = MCMCGaussianProcessClassifier(kernel, priors=priors, **SHORT).fit(X, y)
+    scale, variance = (model.posterior_[n] for n in ("k2__length_scale", "k1__constant_value"))
+    assert ((scale >= 0.9) & (scale <= 1.1)).all()
+    assert ((variance >= 0.5) & (variance <= 2.0)).all()
+    with pytest.raises(ValueError, match=r"k2__length_scales.*k2__length_scale"):
+        MCMCGaussianProcessClassifier(kernel, priors={"k2__length_scales": priors}).fit(X, y)
+
+
+def test_columns_on_any_scale():
+    X, y = two_classes()
+    scaled = X * [1e6, 1e-6] + [1e7, 0.0]
+    model = MCMCGaussianProcessClassifier(**SHORT).fit(scaled, y)
+    assert model.score(scaled, y) > 0.9
+
+
+def test_one_convergence_warning_names_the_worst_quantity():
+    X, y = two_classes()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        MCMCGaussianProcessClassifier(n_warmup=1, n_draws=10, random_state=0).fit(X, y)
+    caught = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
+    assert len(caught) == 1
+    for part in ("R-hat", "effective draws", "n_draws (now 10)", "diagnostics_"):
+        assert part in str(caught[0].message)
+
+
+@pytest.mark.parametrize(
+    ("options", "y", "message"),
+    [
+        ({}, [0, 0, 0, 0], "two classes; got 1 class"),
+        ({}, [0, 1, 2, 0], "two classes; got 3.*OneVsRestClassifier"),
+        ({"representation": "surr"}, [0, 1, 0, 1], "representation"),
+        ({"n_draws": 0}, [0, 1, 0, 1], "n_draws"),
+        ({"priors": {"k1__constant_value": 3.0}}, [0, 1, 0, 1], "k1__constant_value"),
+        ({"kernel": RBF([1.0, 1.0, 1.0])}, [0, 1, 0, 1], "[Aa]nisotropic"),
+    ],
+)
+def test_bad_input(options, y, message):
+    X = np.arange(8.0).reshape(4, 2)
+    with pytest.raises((ValueError, TypeError), match=message):
+        MCMCGaussianProcessClassifier(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["surr-taylor", "post-taylor", "marginal"])
+def test_missing_capabilities_say_what_to_use(name):
+    X, y = two_classes(8)
+    with pytest.raises(MissingCapabilityError, match="surr-site"):
+        MCMCGaussianProcessClassifier(representation=name).fit(X, y)
