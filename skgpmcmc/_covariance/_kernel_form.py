@@ -7,6 +7,7 @@ noises and constants. Everything else goes through the kernel's own call.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -68,11 +69,17 @@ class StationaryForm:
 
 
 def product(leaves: Sequence[Leaf], theta: Array) -> float:
-    """Return the product of scalar hyperparameters."""
-    value = 1.0
+    """Return the product of scalar hyperparameters; infinity where it overflows."""
+    value, logarithm = 1.0, 0.0
     for leaf in leaves:
-        value *= float(leaf.natural(theta)[0])
-    return value
+        if leaf.free:
+            logarithm += float(theta[leaf.start])
+        else:
+            value *= leaf.values[0]
+    try:
+        return value * math.exp(logarithm)
+    except OverflowError:
+        return math.inf
 
 
 def parse(kernel: skk.Kernel) -> StationaryForm | None:

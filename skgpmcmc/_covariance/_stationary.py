@@ -114,18 +114,20 @@ class StationaryCovariance(Covariance):
         They are those of the current state, the same object, if no length scale moved.
         """
         leaf = self._form.length_scale
-        where = slice(leaf.start, leaf.start + (len(leaf.values) if leaf.free else 0))
         old = None if current is None else self._weights[current.slot]
-        axis = None
-        if current is not None and old is not None:
-            self._distances.set_base(old)
-            moved = np.flatnonzero(theta[where] != current.theta[where])
-            if not moved.size:
-                return old, None
-            if moved.size == 1:
-                axis = int(moved[0])
-        weights = leaf.natural(theta) ** -2.0
-        return (weights if np.isfinite(weights).all() else None), axis
+        if current is None or old is None:
+            return _finite(leaf.natural(theta) ** -2.0), None
+        self._distances.set_base(old)
+        moved = np.flatnonzero(theta != current.theta) - leaf.start
+        moved = moved[(moved >= 0) & (moved < old.size)] if leaf.free else moved[:0]
+        if not moved.size:
+            return old, None
+        if moved.size > 1:
+            return _finite(leaf.natural(theta) ** -2.0), None
+        axis = int(moved[0])
+        weights = old.copy()
+        weights[axis] = np.exp(-2.0 * theta[leaf.start + axis])
+        return (weights if math.isfinite(weights[axis]) else None), axis
 
     def _fill(self, slot: int, weights: Array, axis: int | None) -> None:
         """Write the correlations into the lower triangle of a buffer."""
@@ -158,3 +160,7 @@ class StationaryCovariance(Covariance):
         half_log_det = current.unit_half_log_det
         scale = math.sqrt(amplitude)
         return CholeskyFactor(theta, current.lower, half_log_det, variance, current.slot, scale)
+
+
+def _finite(weights: Array) -> Array | None:
+    return weights if np.isfinite(weights).all() else None
