@@ -30,7 +30,7 @@ N_TRAIN = 200
 def make_models(n_features: int, quick: bool) -> dict:
     """Return the estimators to compare, by name."""
     kernel = ConstantKernel(1.0, (0.1, 100.0)) * RBF(np.ones(n_features), (0.1, 10.0))
-    length = {"n_warmup": 10, "n_draws": 20} if quick else {"n_warmup": 150, "n_draws": 250}
+    length = {"n_warmup": 10, "n_draws": 20} if quick else {"n_warmup": 250, "n_draws": 500}
     return {
         "skgpmcmc, ARD kernel": MCMCGaussianProcessClassifier(
             kernel, n_jobs=-1, random_state=0, **length
