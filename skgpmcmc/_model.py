@@ -16,8 +16,7 @@ from .likelihoods import Likelihood, Sites
 from .priors import HyperparameterSpec, HyperPrior, log_uniform_default, resolve_priors
 
 _LOG_2PI = math.log(2.0 * math.pi)
-# Starting points: how often a draw from the prior may fail, and how many updates
-# bring the latent variables from their prior towards the data.
+# How often a starting point, drawn from the prior, may fail.
 _MAX_STARTS = 100
 
 

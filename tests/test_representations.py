@@ -736,3 +736,9 @@ def test_variance_of_surrogate_noise_must_be_positive(alpha):
 def test_numbers_of_other_types_are_variances(alpha):
     _, _, state, _ = start(model_of("poisson"), alpha)
     np.testing.assert_allclose(state.sites.precision, np.full(4, 1.0 / float(alpha)))
+
+
+@pytest.mark.parametrize("representation", [0.0, -1.0, np.nan, np.inf, True, [], "surr"])
+def test_bad_representations_are_refused_before_sampling(representation):
+    with pytest.raises(ValueError, match="representation"):
+        check_representation(representation, model_of("poisson").likelihood)

@@ -9,6 +9,7 @@ from ..likelihoods import Likelihood
 from ._base import Conditional, Representation
 from ._direct import FixedRepresentation, PriorWhiteRepresentation
 from ._marginal import MarginalRepresentation
+from ._noise import ConstantNoise
 from ._pseudo_posterior import (
     PosteriorSite,
     PosteriorTaylor,
@@ -42,13 +43,14 @@ def check_representation(representation: str | float, likelihood: Likelihood) ->
     Raises
     ------
     ValueError
-        For an unknown name.
+        For an unknown name, or a number that is not a variance.
     MissingCapabilityError
         If the likelihood lacks what the representation needs.
     """
     if isinstance(representation, Real) and not isinstance(representation, bool):
+        ConstantNoise(likelihood, float(representation))
         return
-    if representation not in REPRESENTATIONS:
+    if not isinstance(representation, str) or representation not in REPRESENTATIONS:
         names = ", ".join(repr(name) for name in REPRESENTATIONS)
         msg = (
             f"representation must be one of {names}, or a positive number (the variance of "
