@@ -116,11 +116,26 @@ def test_priors_by_name_and_bounds():
         MCMCGaussianProcessClassifier(kernel, priors={"k2__length_scales": priors}).fit(X, y)
 
 
-def test_columns_on_any_scale():
+@pytest.mark.parametrize("scale", [1e6, 1e60, 1e-60])
+def test_columns_on_any_scale(scale):
     X, y = two_classes()
-    scaled = X * [1e6, 1e-6] + [1e7, 0.0]
+    scaled = X * [scale, 1e-6] + [10.0 * scale, 0.0]
     model = MCMCGaussianProcessClassifier(**SHORT).fit(scaled, y)
     assert model.score(scaled, y) > 0.9
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_columns_beyond_double_precision_are_refused(scale):
+    X, y = two_classes()
+    with pytest.raises(ValueError, match=r"column 1 has .* Rescale"):
+        MCMCGaussianProcessClassifier(**SHORT).fit(X * [1.0, scale], y)
+
+
+def test_kernel_without_free_hyperparameters():
+    X, y = two_classes()
+    model = MCMCGaussianProcessClassifier(RBF(1.0, "fixed"), **SHORT).fit(X, y)
+    assert model.posterior_ == {}
+    assert model.score(X, y) > 0.9
 
 
 def test_one_convergence_warning_names_the_worst_quantity():

@@ -67,7 +67,9 @@ class BaseMCMCGaussianProcess(BaseEstimator):
             X,
             likelihood,
             priors=self.priors,
-            defaults=DataScaledPriors(kernel, X, signal_variance),
+            defaults=DataScaledPriors(
+                kernel, X, signal_variance, bounds_are_set=self.kernel is not None
+            ),
             mean=self.mean,
         )
         trace = run_chains(
@@ -82,7 +84,7 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         self.posterior_ = trace.posterior()
         self.diagnostics_ = trace.summary()
         self.n_iter_ = self.n_warmup + self.n_draws * self.thin
-        theta = np.median(trace.theta.reshape(-1, len(model.layout)), axis=0)
+        theta = np.median(trace.theta, axis=(0, 1))
         self.kernel_ = kernel.clone_with_theta(theta[: model.layout.n_kernel])
         self._jitter = model.jitter
         self._warn_if_not_converged()

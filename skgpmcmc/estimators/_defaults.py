@@ -15,6 +15,8 @@ from ..priors import HyperparameterSpec, log_uniform_default
 # scikit-learn's default bounds: they state no opinion, and log-uniform over ten
 # decades would put half the prior mass on white noise.
 _SKLEARN_BOUNDS = (1e-5, 1e5)
+# Squared distances of columns that vary less underflow, of the reciprocal overflow.
+_SMALLEST_SPREAD = 1e-100
 # Of a constant mean of the latent function.
 _MEAN_SD = 2.0
 
@@ -40,9 +42,14 @@ class DataScaledPriors:
         Training inputs.
     signal_variance : float
         Typical variance of the latent function.
+    bounds_are_set : bool
+        Whether bounds other than scikit-learn's default are the user's wish.
     """
 
-    def __init__(self, kernel: Kernel, X: Any, signal_variance: float) -> None:
+    def __init__(
+        self, kernel: Kernel, X: Any, signal_variance: float, *, bounds_are_set: bool
+    ) -> None:
+        self._bounds_are_set = bounds_are_set
         self._values = {
             h.name: np.atleast_1d(kernel.get_params()[h.name]) for h in kernel.hyperparameters
         }
@@ -53,7 +60,8 @@ class DataScaledPriors:
         """Return the prior of one element of a hyperparameter."""
         if spec.name == "mean":
             return stats.norm(0.0, _MEAN_SD)
-        if spec.bounds is not None and tuple(spec.bounds[element]) != _SKLEARN_BOUNDS:
+        bounds = None if spec.bounds is None else tuple(spec.bounds[element])
+        if self._bounds_are_set and bounds not in (None, _SKLEARN_BOUNDS):
             return log_uniform_default(spec, element)
         median, sigma = self._scale(spec, element)
         return stats.lognorm(s=sigma, scale=median)
@@ -74,10 +82,26 @@ def column_spread(X: Any) -> Array | None:
     """Return the standard deviation of each column, 1 for a constant one.
 
     None for inputs that are not numeric vectors.
+
+    Raises
+    ------
+    ValueError
+        For columns whose squared distances over- or underflow.
     """
     if not (isinstance(X, np.ndarray) and X.ndim == 2 and np.issubdtype(X.dtype, np.floating)):
         return None
-    spread = X.std(axis=0)
+    size = np.abs(X).max(axis=0)
+    size[size == 0.0] = 1.0
+    spread = (X / size).std(axis=0) * size
+    bad = np.flatnonzero(
+        (spread > 1.0 / _SMALLEST_SPREAD) | ((spread > 0) & (size < _SMALLEST_SPREAD))
+    )
+    if bad.size:
+        raise ValueError(
+            f"X must have columns with standard deviations between {_SMALLEST_SPREAD:g} and "
+            f"{1.0 / _SMALLEST_SPREAD:g}, or constant ones; column {bad[0]} has "
+            f"{spread[bad[0]]:.3g}. Rescale it, for example by sklearn's StandardScaler."
+        )
     return np.where(spread > 0.0, spread, 1.0)
 
 
@@ -85,4 +109,6 @@ def default_kernel(X: Array) -> Kernel:
     """Return a constant times an ARD squared exponential, length scales as wide as the data."""
     spread = column_spread(X)
     assert spread is not None
-    return ConstantKernel(1.0) * RBF(spread * math.sqrt(X.shape[1]))
+    scale = spread * math.sqrt(X.shape[1])
+    low, high = _SKLEARN_BOUNDS
+    return ConstantKernel(1.0) * RBF(scale, np.column_stack([low * scale, high * scale]))

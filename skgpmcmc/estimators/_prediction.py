@@ -54,8 +54,8 @@ class PosteriorDraws:
         total = trace.n_chains * trace.n_draws
         which = np.unique(np.linspace(0, total - 1, min(max_draws, total)).round().astype(int))
         n_kernel = trace.layout.n_kernel
-        theta = trace.theta.reshape(total, -1)[which, :n_kernel]
-        latent = trace.latent.reshape(total, -1)[which]
+        theta = trace.theta.reshape(total, len(trace.layout))[which, :n_kernel]
+        latent = trace.latent.reshape(total, trace.latent.shape[-1])[which]
         return cls(kernel, X, theta, trace.mean_offset().reshape(total)[which], latent, jitter)
 
     def __len__(self) -> int:
