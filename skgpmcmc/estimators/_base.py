@@ -84,7 +84,7 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         self.posterior_ = trace.posterior()
         self.diagnostics_ = trace.summary()
         self.n_iter_ = self.n_warmup + self.n_draws * self.thin
-        theta = np.median(trace.theta, axis=(0, 1))
+        theta = np.array([np.median(column) for column in np.moveaxis(trace.theta, -1, 0)])
         self.kernel_ = kernel.clone_with_theta(theta[: model.layout.n_kernel])
         self._jitter = model.jitter
         self._warn_if_not_converged()
