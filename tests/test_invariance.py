@@ -14,10 +14,9 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from skgpmcmc._sampler import SamplerSettings
-from skgpmcmc.updates import RandomWalk
 
 
-class LogScaleWalk:
+class DriftingWalk:
     """An asymmetric proposal, so that a forgotten proposal ratio shows."""
 
     def __call__(self, value, rng):
@@ -31,8 +30,7 @@ UPDATES = {
     "slice": {},
     "slice-sweep": {"condition_each_scalar": False},
     "slice-stepping-out": {"max_steps_out": 3, "width": 0.5},
-    "metropolis": {"proposal": RandomWalk(0.6)},
-    "metropolis-asymmetric": {"proposal": LogScaleWalk()},
+    "metropolis": {"proposal": DriftingWalk()},
 }
 
 
