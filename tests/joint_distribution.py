@@ -54,25 +54,27 @@ def _statistics(workspace: Workspace, state: LatentState, rng: np.random.Generat
     return row
 
 
-def _joint_draw(model, theta, rng):
-    workspace = model.workspace()
+def _joint_draw(model, workspace, theta, rng):
+    """Draw f and y given theta; return the model of y and the state, in one workspace."""
+    workspace.model, workspace.likelihood = model, model.likelihood
     state = workspace.state_at(theta, rng.standard_normal(model.n_latent))
-    y = model.likelihood.sample(state.latent, state.params, rng)
-    observed = with_targets(model, y)
-    workspace = observed.workspace()
-    return observed, workspace, workspace.state_at(theta, state.whitened)
+    observed = with_targets(model, model.likelihood.sample(state.latent, state.params, rng))
+    workspace.model, workspace.likelihood = observed, observed.likelihood
+    state.log_likelihood = workspace.log_likelihood(state.latent, state.params)
+    return observed, state
 
 
 def _draw(model, transition, size, rng):
     """Return statistics after one transition, and of fresh draws, shape (2, size, d)."""
     columns = [prior.sample(rng, size=2 * size) for prior in model.layout.priors]
     thetas = np.stack(columns, axis=-1) if columns else np.empty((2 * size, 0))
+    workspace = model.workspace()
     moved, fresh = [], []
     for before, other in zip(thetas[:size], thetas[size:], strict=True):
-        observed, workspace, state = _joint_draw(model, before, rng)
+        observed, state = _joint_draw(model, workspace, before, rng)
         chain = transition(observed, workspace, state, rng)
         moved.append(_statistics(workspace, chain.state, rng))
-        _, workspace, state = _joint_draw(model, other, rng)
+        _, state = _joint_draw(model, workspace, other, rng)
         fresh.append(_statistics(workspace, state, rng))
     return np.array(moved), np.array(fresh)
 
