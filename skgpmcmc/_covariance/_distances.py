@@ -39,7 +39,7 @@ class WeightedDistances:
         self._axes = axes
         self._factor = factor
         self._triangle = triangle
-        self._base = [np.empty(run.where.stop - run.where.start) for run in triangle.runs]
+        self._base = [np.empty(run.size) for run in triangle.runs]
         self._base_weights: Array | None = None
         # Of the updates since the base was last computed afresh.
         self._n_fused = 0
@@ -53,7 +53,7 @@ class WeightedDistances:
             return []
         tables = []
         for run in self._triangle.runs:
-            table = np.empty((len(self._axes), run.where.stop - run.where.start))
+            table = np.empty((len(self._axes), run.size))
             for columns, row in zip(self._axes, table, strict=True):
                 self._triangle.squared_distance(columns, run, row)
             tables.append(table * self._factor)

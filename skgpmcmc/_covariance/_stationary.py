@@ -134,8 +134,7 @@ class StationaryCovariance(Covariance):
         transform, write = _CORRELATIONS[self._form.nu]
         blocks = zip(self._work_views, self._views[slot], strict=True)
         for number, (sources, targets) in enumerate(blocks):
-            run = self._triangle.runs[number].where
-            work = self._work[: run.stop - run.start]
+            work = self._work[: self._triangle.runs[number].size]
             self._distances.write(weights, axis, number, work)
             transform(work, self._scratch[: work.size])
             for source, target in zip(sources, targets, strict=True):

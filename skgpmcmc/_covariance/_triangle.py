@@ -26,6 +26,11 @@ class Run(NamedTuple):
     where: slice
     columns: list[slice]
 
+    @property
+    def size(self) -> int:
+        """Length of the run."""
+        return self.where.stop - self.where.start
+
 
 class Triangle:
     """Layout of the lower triangle of an n x n matrix in a flat array.
@@ -60,7 +65,7 @@ class Triangle:
             stop += self._block_size(block)
         self.runs.append(Run(slice(start, stop), columns))
         self.size = stop
-        self.longest = max(run.where.stop - run.where.start for run in self.runs)
+        self.longest = max(run.size for run in self.runs)
 
     def _block_size(self, columns: slice) -> int:
         return (self._n - columns.start) * (columns.stop - columns.start)
