@@ -21,8 +21,8 @@ from scipy.linalg.lapack import dlauum, dpotrf
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from threadpoolctl import threadpool_limits
 
+from skgpmcmc._chain import Chain, SamplerSettings
 from skgpmcmc._model import LatentGaussianModel
-from skgpmcmc._sampler import Chain, SamplerSettings
 from skgpmcmc.likelihoods import BernoulliLogit
 
 SIZES = [112, 200, 625]

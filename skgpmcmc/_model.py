@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
-from ._covariance import CholeskyFactor, Covariance, PseudoPosterior, make_covariance
+from ._covariance import (
+    CholeskyFactor,
+    Covariance,
+    PseudoPosterior,
+    describe_fault,
+    make_covariance,
+)
 from ._linalg import Array
 from .likelihoods import Likelihood, Sites
 from .priors import HyperparameterSpec, HyperPrior, log_uniform_default, resolve_priors
@@ -286,12 +292,18 @@ class Workspace:
         raise ValueError(self._no_start_message(start))
 
     def _no_start_message(self, theta: Array) -> str:
+        """Say what was wrong at the last theta that was tried."""
+        model = self.model
+        kernel = model.kernel.clone_with_theta(theta[: self.layout.n_kernel])
+        fault = describe_fault(kernel, model.X, model.jitter)
+        fault = fault or "log L(f) was not finite, or f itself"
+        where = f"at {self.describe(theta)}, " if len(theta) else ""
         return (
             f"no starting point found in {_MAX_STARTS} tries: the covariance of the kernel "
-            f"{self.model.kernel} was not positive definite in {self.covariance.n_failures} of "
-            f"them, or the likelihood was not finite; the last try was at {self.describe(theta)}. "
-            "Check the kernel and the priors, rescale the inputs, or raise jitter "
-            f"(now {self.model.jitter:g})."
+            f"{model.kernel} could not be factored in {self.covariance.n_failures} of them. At the "
+            f"last, {where}{fault}. Check that the kernel "
+            "is a valid covariance function for these inputs, "
+            + ("rescale them, or state narrower priors." if len(theta) else "or rescale them.")
         )
 
     def describe(self, theta: Array) -> str:

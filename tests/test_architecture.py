@@ -30,15 +30,16 @@ LAYERS = {
     "skgpmcmc._model": 2,
     "skgpmcmc.representations": 3,
     "skgpmcmc.trace": 3,
-    "skgpmcmc._sampler": 4,
+    "skgpmcmc._chain": 4,
+    "skgpmcmc._sampler": 5,
     "skgpmcmc.estimators._defaults": 4,
-    "skgpmcmc.estimators._base": 5,
-    "skgpmcmc.estimators._prediction": 5,
-    "skgpmcmc.estimators": 6,
-    "skgpmcmc.displays": 7,
-    "skgpmcmc.point_patterns": 7,
+    "skgpmcmc.estimators._base": 6,
+    "skgpmcmc.estimators._prediction": 6,
+    "skgpmcmc.estimators": 7,
+    "skgpmcmc.displays": 8,
+    "skgpmcmc.point_patterns": 8,
 }
-TOP_LAYER = 8
+TOP_LAYER = 9
 OPTIONAL_DEPENDENCIES = {"matplotlib", "arviz", "dask", "pandas"}
 
 

@@ -8,7 +8,17 @@ import pytest
 from scipy import stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    CompoundKernel,
+    ConstantKernel,
+    GenericKernelMixin,
+    Hyperparameter,
+    Kernel,
+    Matern,
+    NormalizedKernelMixin,
+    StationaryKernelMixin,
+)
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -16,6 +26,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgpmcmc import MCMCGaussianProcessClassifier, MissingCapabilityError
 from skgpmcmc.diagnostics import mcse_mean
+from skgpmcmc.updates import RandomWalk
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -46,12 +57,14 @@ def test_contradicting_repeated_rows_give_one_half():
     y = np.repeat([0, 1], 3)
     model = MCMCGaussianProcessClassifier(random_state=0).fit(X, y)
     assert len(model.X_train_) == 3
-    # The latent variables are symmetric about 0, so the probabilities are about 1/2.
-    p = 1.0 / (1.0 + np.exp(-model.trace_.latent))
-    for i, row in enumerate(model.predict_proba(X[:3])):
-        assert abs(row[1] - 0.5) < 4 * mcse_mean(p[..., i]) + 1e-3
-    far = model.predict_proba([[100.0, -100.0]])[0, 1]
-    assert abs(far - 0.5) < 4 * mcse_mean(p.mean(axis=-1)) + 1e-3
+    # The posterior of f is symmetric about 0 everywhere.
+    rows = np.vstack([X[:3], [[100.0, -100.0]]])
+    draws = model._posterior_draws(model.X_train_)
+    p = np.array([model._success_probability(*moments) for moments in draws.moments(rows)])
+    errors = [mcse_mean(column.reshape(model.n_chains, -1)) for column in p.T]
+    differences = model.predict_proba(rows)[:, 1] - 0.5
+    assert (np.abs(differences[:3]) < 4 * np.array(errors[:3])).all()
+    assert abs(differences[3]) < 1e-12  # so far away every draw gives one half
 
 
 @pytest.mark.parametrize("link", ["logit", "probit"])
@@ -158,12 +171,48 @@ def test_one_convergence_warning_names_the_worst_quantity():
         ({"n_draws": 0}, [0, 1, 0, 1], "n_draws"),
         ({"priors": {"k1__constant_value": 3.0}}, [0, 1, 0, 1], "k1__constant_value"),
         ({"kernel": RBF([1.0, 1.0, 1.0])}, [0, 1, 0, 1], "[Aa]nisotropic"),
+        ({"kernel": CompoundKernel([RBF(), RBF()])}, [0, 1, 0, 1], "returned shape .2, 2, 2."),
+        ({"hyperparameter_update": RandomWalk}, [0, 1, 0, 1], "class RandomWalk. Give an inst"),
+        ({"representation": True}, [0, 1, 0, 1], "'post-site', or a positive number"),
     ],
 )
 def test_bad_input(options, y, message):
     X = np.arange(8.0).reshape(4, 2)
     with pytest.raises((ValueError, TypeError), match=message):
         MCMCGaussianProcessClassifier(**options).fit(X, y)
+
+
+class SharedItems(GenericKernelMixin, NormalizedKernelMixin, StationaryKernelMixin, Kernel):
+    """Likeness of two collections: a kernel on objects of any kind."""
+
+    def __init__(self, weight=0.5, weight_bounds=(0.1, 0.9)):
+        self.weight = weight
+        self.weight_bounds = weight_bounds
+
+    @property
+    def hyperparameter_weight(self):
+        return Hyperparameter("weight", "numeric", self.weight_bounds)
+
+    def __call__(self, X, Y=None, eval_gradient=False):
+        Y = X if Y is None else Y
+        distances = [[len(set(x) ^ set(y)) for y in Y] for x in X]
+        return self.weight ** np.array(distances, dtype=float)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        ["ab", "abc", "xy", "xyz"],
+        [[1], [1, 2], [7, 8, 9], [7, 8]],
+        [{1}, {1, 2}, {7, 8, 9}, {7, 8}],
+        [(1, 2), (1, 3), (7, 9), (7, 8)],
+    ],
+)
+def test_inputs_that_are_not_vectors(X):
+    model = MCMCGaussianProcessClassifier(SharedItems(), **SHORT).fit(X, [0, 0, 1, 1])
+    p = model.predict_proba(X)[:, 1]
+    assert p[:2].max() < p[2:].min()
+    np.testing.assert_allclose(model.predict_proba(X[:1])[:, 1], p[:1], atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["surr-taylor", "post-taylor", "marginal"])

@@ -19,8 +19,9 @@ from problems import COMBINATIONS, StudentT
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
+from skgpmcmc._chain import SamplerSettings
 from skgpmcmc._model import LatentGaussianModel
-from skgpmcmc._sampler import SamplerSettings, run_chains
+from skgpmcmc._sampler import run_chains
 from skgpmcmc.diagnostics import ess_bulk, mcse_mean
 from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Likelihood, Poisson
 from skgpmcmc.updates import RandomWalk

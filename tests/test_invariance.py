@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-from skgpmcmc._sampler import SamplerSettings
+from skgpmcmc._chain import SamplerSettings
 
 
 class DriftingWalk:

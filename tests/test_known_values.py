@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-import skgpmcmc._sampler as sampler
+import skgpmcmc._chain as chain_module
+from skgpmcmc._chain import Chain, SamplerSettings
 from skgpmcmc._model import LatentGaussianModel
-from skgpmcmc._sampler import Chain, SamplerSettings, run_chain
+from skgpmcmc._sampler import run_chain
 from skgpmcmc.diagnostics import mcse_mean
 from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Likelihood, Poisson
 from skgpmcmc.updates import elliptical_slice_step, slice_step
@@ -155,14 +156,14 @@ def evaluations(monkeypatch):
     found = {"slice_step": [], "elliptical_slice_step": []}
 
     def count(name):
-        step = getattr(sampler, name)
+        step = getattr(chain_module, name)
 
         def counted(*args, **options):
             result = step(*args, **options)
             found[name].append((result.n_evaluations, result.moved))
             return result
 
-        monkeypatch.setattr(sampler, name, counted)
+        monkeypatch.setattr(chain_module, name, counted)
 
     for name in found:
         count(name)

@@ -10,9 +10,9 @@ from joint_distribution import is_invariant, one_iteration
 from problems import LIKELIHOODS, make_model
 from scipy import stats
 
-from skgpmcmc import _sampler
+from skgpmcmc import _chain
+from skgpmcmc._chain import SamplerSettings
 from skgpmcmc._model import LatentState
-from skgpmcmc._sampler import SamplerSettings
 from skgpmcmc.likelihoods import Poisson, Sites
 from skgpmcmc.representations import _direct, _noise, _pseudo_posterior
 from skgpmcmc.updates import StepResult
@@ -107,7 +107,7 @@ CONTROLS = {
         "logit",
         "prior-white",
         {"width": 2.0},
-        (_sampler, "slice_step", _clipped_from_the_clipped_end),
+        (_chain, "slice_step", _clipped_from_the_clipped_end),
     ),
     "proposal-ratio-forgotten": ("poisson", "surr-site", {"proposal": ForgottenRatio()}, None),
 }

@@ -9,10 +9,11 @@ from problems import LIKELIHOODS, X_SMALL, make_model
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from skgpmcmc import _sampler
+from skgpmcmc import _chain
+from skgpmcmc._chain import Chain, SamplerSettings
 from skgpmcmc._covariance import KernelCovariance, StationaryCovariance
 from skgpmcmc._model import LatentGaussianModel
-from skgpmcmc._sampler import Chain, SamplerSettings, run_chains
+from skgpmcmc._sampler import run_chains
 from skgpmcmc.diagnostics import mcse_mean
 from skgpmcmc.exceptions import MissingCapabilityError
 from skgpmcmc.likelihoods import BernoulliLogit, Gaussian, Likelihood, Poisson
@@ -151,15 +152,26 @@ class Never(Indefinite):
     limit = 0.0
 
 
+class NeverFinite(Never):
+    fault = "nan"
+
+
 def test_impossible_start_says_what_to_do():
     model = gaussian_model(Never(1.0, (0.2, 5.0)))
     with pytest.raises(ValueError, match="no starting point found in 100 tries") as error:
         run(model)
     message = str(error.value)
-    assert "Never(length_scale=1)" in message
-    assert "not positive definite in 100 of them" in message
-    assert "length_scale=" in message
-    assert "Check the kernel and the priors, rescale the inputs, or raise jitter" in message
+    assert "Never(length_scale=1) could not be factored in 100 of them" in message
+    assert "At the last, at length_scale=" in message
+    assert "not positive definite (smallest eigenvalue -" in message
+    assert "rescale them, or state narrower priors" in message
+
+
+def test_impossible_start_of_a_kernel_without_free_hyperparameters():
+    model = gaussian_model(NeverFinite(1.0, "fixed"))
+    with pytest.raises(ValueError, match="the covariance of rows 0 and 1 is nan") as error:
+        run(model)
+    assert "priors" not in str(error.value)
 
 
 # Rejected proposals
@@ -338,9 +350,9 @@ def test_number_of_elliptical_updates(representation, n_updates, monkeypatch):
         SamplerSettings(representation, n_latent_updates=5),
         np.random.default_rng(0),
     )
-    calls, step = [], _sampler.elliptical_slice_step
+    calls, step = [], _chain.elliptical_slice_step
     monkeypatch.setattr(
-        _sampler, "elliptical_slice_step", lambda *args: calls.append(1) or step(*args)
+        _chain, "elliptical_slice_step", lambda *args: calls.append(1) or step(*args)
     )
     for _ in range(3):
         chain.iterate()

@@ -19,7 +19,7 @@ from problems import LIKELIHOODS, make_model
 from scipy import stats
 from scipy.special import ndtr
 
-from skgpmcmc._sampler import Chain, SamplerSettings
+from skgpmcmc._chain import Chain, SamplerSettings
 from skgpmcmc.updates import (
     RandomWalk,
     WidthAdapter,
@@ -154,6 +154,33 @@ def test_steps_out_end_at_the_support():
         slice_step(density, 0.5, 0.0, 0.1, rng, lower=0.0, upper=1.0, max_steps_out=1000)
         assert len(density.points) <= 11
         assert all(0.0 <= x <= 1.0 for x in density.points)
+
+
+@pytest.mark.parametrize(
+    ("returned", "got"),
+    [
+        (np.zeros(2), "array"),
+        (None, "None"),
+        ((np.zeros(1), 0.0), r"shape \(1,\)"),
+        ((0.0, 0.0), r"shape \(\)"),
+        ((np.zeros(2), "0,5"), "0,5"),
+    ],
+)
+def test_malformed_proposal_says_what_to_return(returned, got):
+    with pytest.raises(ValueError, match="the proposal must return a pair.*" + got):
+        metropolis_step(lambda x: 0.0, np.zeros(2), 0.0, lambda x, rng: returned, None)
+
+
+def test_proposal_may_edit_what_it_gets():
+    def edit(value, rng):
+        value += 1.0
+        return value, 0.0
+
+    start = np.zeros(2)
+    result = metropolis_step(lambda x: float(x.sum()), start, 0.0, edit, np.random.default_rng(0))
+    assert result.moved
+    np.testing.assert_array_equal(start, 0.0)
+    np.testing.assert_array_equal(result.value, 1.0)
 
 
 def test_metropolis_step_uses_the_proposal_ratio():

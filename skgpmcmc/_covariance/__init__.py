@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from ._base import Covariance
+from ._checks import check_kernel, describe_fault
 from ._factor import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
 from ._generic import KernelCovariance
 from ._kernel_form import parse
@@ -20,6 +21,8 @@ __all__ = [
     "PseudoPosterior",
     "PseudoPosteriorFactory",
     "StationaryCovariance",
+    "check_kernel",
+    "describe_fault",
     "make_covariance",
 ]
 

@@ -15,10 +15,11 @@ from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from .._chain import SamplerSettings
+from .._covariance import check_kernel
 from .._model import LatentGaussianModel
-from .._sampler import SamplerSettings, run_chains
+from .._sampler import run_chains
 from ..likelihoods import Likelihood
-from ..representations import REPRESENTATIONS
 from ._defaults import DataScaledPriors, default_kernel
 from ._prediction import PosteriorDraws
 
@@ -35,10 +36,7 @@ class BaseMCMCGaussianProcess(BaseEstimator):
     _parameter_constraints: ClassVar[dict] = {
         "kernel": [None, Kernel],
         "mean": [StrOptions({"zero", "constant"})],
-        "representation": [
-            StrOptions({"auto", *REPRESENTATIONS}),
-            Interval(Real, 0, None, closed="neither"),
-        ],
+        "representation": [str, Real],
         "hyperparameter_update": [StrOptions({"slice"}), callable],
         "n_latent_updates": [Interval(Integral, 1, None, closed="left")],
         "priors": [dict, None],
@@ -56,12 +54,18 @@ class BaseMCMCGaussianProcess(BaseEstimator):
     def _validate_inputs(self, X: Any, *, reset: bool, **options: Any) -> Any:
         """Check X, and y where given, as the kernel takes them."""
         vectors = self.kernel is None or self.kernel.requires_vector_input
-        dtype = np.float64 if vectors else None
-        return validate_data(self, X, ensure_2d=vectors, dtype=dtype, reset=reset, **options)
+        if vectors:
+            return validate_data(self, X, dtype=np.float64, reset=reset, **options)
+        X = as_objects(X)
+        # NaN is undefined for objects.
+        finite = not np.issubdtype(getattr(X, "dtype", np.float64), np.object_)
+        options = {"ensure_2d": False, "dtype": None, "ensure_all_finite": finite, **options}
+        return validate_data(self, X, reset=reset, **options)
 
     def _sample(self, likelihood: Likelihood, X: Any, signal_variance: float) -> None:
         """Run the chains, and set the fitted attributes that all estimators have."""
         kernel = default_kernel(X) if self.kernel is None else self.kernel
+        check_kernel(kernel, X)
         model = LatentGaussianModel(
             kernel,
             X,
@@ -91,6 +95,11 @@ class BaseMCMCGaussianProcess(BaseEstimator):
 
     def _settings(self) -> SamplerSettings:
         update = self.hyperparameter_update
+        if isinstance(update, type):
+            raise ValueError(
+                "hyperparameter_update must be 'slice' or a proposal that can be called with theta "
+                f"and a generator; got the class {update.__name__}. Give an instance of it."
+            )
         return SamplerSettings(
             representation="surr-site" if self.representation == "auto" else self.representation,
             proposal=None if update == "slice" else update,
@@ -133,6 +142,19 @@ def _worst_quantity(
 
     name = max(diagnostics, key=lambda n: badness(diagnostics[n]))
     return (name, diagnostics[name]) if badness(diagnostics[name]) > 1.0 else None
+
+
+def as_objects(X: Any) -> Any:
+    """Return a list of objects of unequal lengths as an array of objects; all else as it is."""
+    if not isinstance(X, list | tuple):
+        return X
+    try:
+        np.asarray(X)
+    except ValueError:  # ragged
+        objects = np.empty(len(X), dtype=object)
+        objects[:] = X
+        return objects
+    return X
 
 
 def share_latents(X: Any, *, vectors: bool) -> tuple[Any, NDArray[np.intp] | None]:

@@ -198,7 +198,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         if n_classes == 1:
             return (
                 "MCMCGaussianProcessClassifier needs samples of two classes; got 1 class, "
-                f"{self.classes_[0]!r}. Check y."
+                f"{self.classes_.tolist()[0]!r}. Check y."
             )
         return (
             "Only binary classification is supported. MCMCGaussianProcessClassifier needs two "

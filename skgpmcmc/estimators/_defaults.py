@@ -92,7 +92,8 @@ def column_spread(X: Any) -> Array | None:
         return None
     size = np.abs(X).max(axis=0)
     size[size == 0.0] = 1.0
-    spread = (X / size).std(axis=0) * size
+    with np.errstate(over="ignore"):
+        spread = (X / size).std(axis=0) * size
     bad = np.flatnonzero(
         (spread > 1.0 / _SMALLEST_SPREAD) | ((spread > 0) & (size < _SMALLEST_SPREAD))
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Real
 
 from .._model import Workspace
+from ..exceptions import MissingCapabilityError
 from ..likelihoods import Likelihood
 from ._base import Conditional, Representation
 from ._direct import FixedRepresentation, PriorWhiteRepresentation
@@ -51,13 +52,21 @@ def check_representation(representation: str | float, likelihood: Likelihood) ->
         ConstantNoise(likelihood, float(representation))
         return
     if not isinstance(representation, str) or representation not in REPRESENTATIONS:
-        names = ", ".join(repr(name) for name in REPRESENTATIONS)
+        names = ", ".join(repr(name) for name in REPRESENTATIONS if _is_usable(name, likelihood))
         msg = (
             f"representation must be one of {names}, or a positive number (the variance of "
             f"constant surrogate noise); got {representation!r}."
         )
         raise ValueError(msg)
     REPRESENTATIONS[representation].check(likelihood)
+
+
+def _is_usable(name: str, likelihood: Likelihood) -> bool:
+    try:
+        REPRESENTATIONS[name].check(likelihood)
+    except MissingCapabilityError:
+        return False
+    return True
 
 
 def make_representation(representation: str | float, workspace: Workspace) -> Representation:

@@ -33,7 +33,8 @@ def metropolis_step(
         Log density at `value`.
     proposal : callable
         ``proposal(value, rng)`` returns the proposed point and the logarithm of
-        q(value; proposed) / q(proposed; value), 0 for a symmetric proposal.
+        q(value; proposed) / q(proposed; value), 0 for a symmetric proposal; NaN is
+        rejected.
     rng : numpy.random.Generator
         Source of randomness.
 
@@ -41,6 +42,11 @@ def metropolis_step(
     -------
     result : StepResult
         New point, its log density, one evaluation, and whether it was accepted.
+
+    Raises
+    ------
+    ValueError
+        If the proposal does not return a vector of the same shape and a number.
 
     Examples
     --------
@@ -52,12 +58,31 @@ def metropolis_step(
     >>> result.n_evaluations
     1
     """
-    proposed, log_ratio = proposal(value, rng)
+    proposed, log_ratio = _propose(proposal, value, rng)
     proposed_log_density = log_density(proposed)
     threshold = log_density_value - log_ratio - rng.standard_exponential()
     if proposed_log_density > threshold:  # False for NaN
         return StepResult(proposed, proposed_log_density, 1, True)
     return StepResult(value, log_density_value, 1, False)
+
+
+def _propose(proposal: Proposal, value: Array, rng: np.random.Generator) -> tuple[Array, float]:
+    """Call the caller's proposal on a copy, which it may edit, and check what it returns."""
+    result: object = proposal(value.copy(), rng)
+    message = (
+        "the proposal must return a pair: an array of shape {shape} with the proposed theta, and "
+        "the number log q(old; new) - log q(new; old), 0 if it is symmetric; got {got}. See "
+        "skgpmcmc.updates.RandomWalk for one that works."
+    )
+    try:
+        vector, ratio = result  # type: ignore[misc]
+        proposed, log_ratio = np.array(vector, dtype=np.float64), float(ratio)
+    except (TypeError, ValueError):
+        raise ValueError(message.format(shape=value.shape, got=repr(result))) from None
+    if proposed.shape != value.shape:
+        got = f"an array of shape {proposed.shape} and {log_ratio!r}"
+        raise ValueError(message.format(shape=value.shape, got=got))
+    return proposed, log_ratio
 
 
 class RandomWalk:

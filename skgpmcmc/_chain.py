@@ -1,0 +1,249 @@
+"""One Markov chain: sweeps over the hyperparameters, updates of the latent variables."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._linalg import Array
+from ._model import (
+    LatentGaussianModel,
+    LatentState,
+    ParameterLayout,
+    Workspace,
+    draw_prior_latents,
+)
+from .representations import Conditional, make_representation
+from .trace import ChainDraws, Costs
+from .updates import Proposal, WidthAdapter, elliptical_slice_step, metropolis_step, slice_step
+
+# Prior mass left outside the initial bracket where the support is unbounded.
+_TAIL = 0.005
+# Updates of the latent variables, at the first theta, before the chain starts.
+_N_FIRST_UPDATES = 100
+
+
+@dataclass(frozen=True)
+class SamplerSettings:
+    """How a chain runs.
+
+    Attributes
+    ----------
+    representation : str or float
+        What is held fixed while theta moves: a name of `REPRESENTATIONS`, or the
+        variance alpha of constant surrogate noise.
+    proposal : callable or None
+        None: slice sampling of every element of theta in turn. Otherwise one
+        Metropolis-Hastings update of the whole vector with this proposal.
+    n_warmup, n_draws, thin : int
+        Iterations before the first kept draw; kept draws; iterations for each.
+    n_latent_updates : int
+        Elliptical slice updates of the latent variables in each iteration.
+    condition_each_scalar : bool
+        Whether the variables held fixed are drawn anew for every element of theta
+        (Algorithm 4) or once for each sweep.
+    width : float or None
+        Width of the initial brackets on the sampling scale, sigma of Algorithm 4. None
+        is, for each hyperparameter, the width of its prior.
+    adapt_widths : bool
+        Whether warm-up adapts the widths of the brackets; they are frozen after it.
+    max_steps_out : int
+        Most steps by which a bracket may be widened; 0 is Algorithm 4.
+    """
+
+    representation: str | float = "surr-site"
+    proposal: Proposal | None = None
+    n_warmup: int = 500
+    n_draws: int = 500
+    thin: int = 1
+    n_latent_updates: int = 10
+    condition_each_scalar: bool = True
+    width: float | None = None
+    adapt_widths: bool = True
+    max_steps_out: int = 0
+
+
+class Chain:
+    """One Markov chain on (theta, f).
+
+    Parameters
+    ----------
+    workspace : Workspace
+        The chain's own buffers and counters.
+    settings : SamplerSettings
+        How it is sampled.
+    rng : numpy.random.Generator
+        The chain's own stream.
+    state : LatentState
+        Starting point.
+
+    Raises
+    ------
+    ValueError
+        If the representation is not finite there.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: SamplerSettings,
+        rng: np.random.Generator,
+        state: LatentState,
+    ) -> None:
+        self.settings = settings
+        self.workspace = workspace
+        self.representation = make_representation(settings.representation, workspace)
+        self.state = state
+        self.n_moved = np.zeros(len(workspace.layout))
+        self.widths = WidthAdapter(_initial_widths(workspace.layout, settings.width))
+        self._rng = rng
+        if not self.representation.prepare(state):
+            raise ValueError(
+                f"the representation {settings.representation!r} is not finite at the starting "
+                f"point {workspace.describe(state.theta)}. Check the likelihood's values at the "
+                "data, state narrower priors, or use representation='prior-white'."
+            )
+
+    @classmethod
+    def start(
+        cls,
+        model: LatentGaussianModel,
+        settings: SamplerSettings,
+        rng: np.random.Generator,
+        theta: Array | None = None,
+    ) -> Chain:
+        """Start a chain at theta, or at a draw from its prior, the latents near the data."""
+        workspace = model.workspace()
+        chain = cls(workspace, settings, rng, workspace.initial_state(rng, theta))
+        chain.update_latents(_N_FIRST_UPDATES)
+        return chain
+
+    def iterate(self, *, adapt: bool = False) -> None:
+        """Run one iteration: every hyperparameter, then the latent variables."""
+        if len(self.workspace.layout):
+            before = self.state.theta
+            self._update_hyperparameters()
+            moves = self.state.theta - before
+            self.n_moved += moves != 0.0
+            if adapt:
+                self.widths.record(moves)
+        self.state = self.representation.refresh(self.state, self._rng)
+        if not self.representation.draws_latents_exactly:
+            self.update_latents(self.settings.n_latent_updates)
+
+    def _update_hyperparameters(self) -> None:
+        if self.settings.proposal is not None:
+            self._metropolis(self.settings.proposal)
+            return
+        conditional: Conditional | None = None
+        for index in range(len(self.workspace.layout)):
+            if conditional is None or self.settings.condition_each_scalar:
+                conditional = self.representation.condition(self.state, self._rng)
+            self._slice(conditional, index)
+            self.state = conditional.state
+
+    def _slice(self, conditional: Conditional, index: int) -> None:
+        """Update one element of theta; the priors of the others cancel."""
+        prior = self.workspace.layout.priors[index]
+        theta = conditional.state.theta
+
+        def log_density(value: float) -> float:
+            log_prior = prior.log_density(value)
+            if not log_prior > -math.inf:
+                return -math.inf
+            proposal = theta.copy()
+            proposal[index] = value
+            return log_prior + conditional.evaluate(proposal)
+
+        value = float(theta[index])
+        lower, upper = prior.support
+        result = slice_step(
+            log_density,
+            value,
+            prior.log_density(value) + conditional.log_density,
+            float(self.widths.widths[index]),
+            self._rng,
+            lower=lower,
+            upper=upper,
+            max_steps_out=self.settings.max_steps_out,
+        )
+        if result.moved:
+            conditional.accept()
+
+    def _metropolis(self, proposal: Proposal) -> None:
+        """Update theta as a whole (M&A Algorithms 1, 2 and 3)."""
+        conditional = self.representation.condition(self.state, self._rng)
+        layout = self.workspace.layout
+
+        def log_density(theta: Array) -> float:
+            log_prior = layout.log_prior(theta)
+            if not log_prior > -math.inf:
+                return -math.inf
+            return log_prior + conditional.evaluate(theta)
+
+        theta = self.state.theta
+        current = layout.log_prior(theta) + conditional.log_density
+        result = metropolis_step(log_density, theta, current, proposal, self._rng)
+        if result.moved:
+            conditional.accept()
+        self.state = conditional.state
+
+    def update_latents(self, n_updates: int) -> None:
+        """Update f by elliptical slice sampling; z = L^-1 (f - m) turns with it."""
+        if not n_updates:
+            return
+        state, workspace = self.state, self.workspace
+        mean, params = state.mean, state.params
+        auxiliary_z, auxiliary = draw_prior_latents(state.factor, n_updates, self._rng)
+
+        def log_likelihood(deviation: Array) -> float:
+            return workspace.log_likelihood(deviation + mean if mean else deviation, params)
+
+        deviation = state.latent - mean
+        for i in range(n_updates):
+            result = elliptical_slice_step(
+                log_likelihood, deviation, state.log_likelihood, auxiliary[:, i], self._rng
+            )
+            deviation = result.deviation
+            state.log_likelihood = result.log_likelihood
+            state.whitened = state.whitened * result.cosine + auxiliary_z[:, i] * result.sine
+        state.latent = deviation + mean
+
+    def costs(self) -> Costs:
+        """Return the costs so far."""
+        covariance = self.workspace.covariance
+        return Costs(
+            covariance.n_constructions,
+            self.workspace.n_likelihoods,
+            covariance.n_failures,
+            time.process_time(),
+        )
+
+    def record(self, draws: ChainDraws, index: int) -> None:
+        """Write the current state into preallocated draws."""
+        state = self.state
+        draws.theta[index] = state.theta
+        draws.latent[index] = state.latent
+        draws.log_likelihood[index] = state.log_likelihood
+        if draws.collapsed_mean is None:
+            draws.complete_data_log_likelihood[index] = state.complete_data_log_likelihood()
+            return
+        mean, log_normal = self.workspace.draw_collapsed_mean(state, self._rng)
+        draws.collapsed_mean[index] = mean
+        draws.complete_data_log_likelihood[index] = state.log_likelihood + log_normal
+
+
+def _initial_widths(layout: ParameterLayout, width: float | None) -> Array:
+    """Return the given width, or that of each prior: its support, or its central 99 %."""
+    if width is not None:
+        return np.full(len(layout), width)
+    widths = []
+    for prior in layout.priors:
+        lower, upper = prior.support
+        if not math.isfinite(upper - lower):
+            lower, upper = prior.quantile(_TAIL), prior.quantile(1.0 - _TAIL)
+        widths.append(upper - lower)
+    return np.array(widths)

@@ -1,0 +1,53 @@
+"""What a kernel must return, checked before anything is sampled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Kernel
+
+from .._linalg import Array
+
+
+def check_kernel(kernel: Kernel, X: Any) -> None:
+    """Raise an error for a kernel that does not return a covariance matrix.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+        Called on the first two inputs.
+    X : array-like of length n
+        Inputs.
+
+    Raises
+    ------
+    ValueError
+        For a kernel that returns anything but a square matrix of numbers, such as
+        scikit-learn's CompoundKernel, which holds several kernels.
+    """
+    rows = X[:2]
+    matrix = np.asarray(kernel(rows))
+    if matrix.shape != (len(rows), len(rows)) or matrix.dtype.kind not in "fiu":
+        raise ValueError(
+            f"kernel must return a matrix of real numbers of shape {(len(rows), len(rows))} for "
+            f"{len(rows)} inputs; {kernel} returned shape {matrix.shape} and dtype {matrix.dtype}. "
+            "Combine several kernels by + or *, not by CompoundKernel; a kernel of your own "
+            "returns one covariance for each pair of inputs."
+        )
+
+
+def describe_fault(kernel: Kernel, X: Any, jitter: float) -> str:
+    """Return what is wrong with the covariance of a kernel at X, or an empty string."""
+    matrix: Array = np.asarray(kernel(X))
+    bad = np.argwhere(~np.isfinite(matrix))
+    if len(bad):
+        i, j = bad[0].tolist()
+        return f"the covariance of rows {i} and {j} is {matrix[i, j]}"
+    eigenvalues = np.linalg.eigvalsh(matrix)
+    if eigenvalues[0] < -jitter * np.abs(np.diagonal(matrix)).max():
+        return (
+            "the covariance is not positive definite (smallest eigenvalue "
+            f"{eigenvalues[0]:.3g}, largest {eigenvalues[-1]:.3g})"
+        )
+    return ""
