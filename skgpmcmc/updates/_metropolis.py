@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -68,14 +69,14 @@ def metropolis_step(
 
 def _propose(proposal: Proposal, value: Array, rng: np.random.Generator) -> tuple[Array, float]:
     """Call the caller's proposal on a copy, which it may edit, and check what it returns."""
-    result: object = proposal(value.copy(), rng)
+    result: Any = proposal(value.copy(), rng)
     message = (
         "the proposal must return a pair: an array of shape {shape} with the proposed theta, and "
         "the number log q(old; new) - log q(new; old), 0 if it is symmetric; got {got}. See "
         "skgpmcmc.updates.RandomWalk for one that works."
     )
     try:
-        vector, ratio = result  # type: ignore[misc]
+        vector, ratio = result
         proposed, log_ratio = np.array(vector, dtype=np.float64), float(ratio)
     except (TypeError, ValueError):
         raise ValueError(message.format(shape=value.shape, got=repr(result))) from None
