@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from dataclasses import dataclass
@@ -16,7 +17,12 @@ from ._model import (
     Workspace,
     draw_prior_latents,
 )
-from .representations import Conditional, make_representation
+from .representations import (
+    ApproximateMarginalRepresentation,
+    Conditional,
+    Representation,
+    make_representation,
+)
 from .trace import ChainDraws, Costs
 from .updates import Proposal, WidthAdapter, elliptical_slice_step, metropolis_step, slice_step
 
@@ -40,6 +46,10 @@ class SamplerSettings:
         Metropolis-Hastings update of the whole vector with this proposal.
     n_warmup, n_draws, thin : int
         Iterations before the first kept draw; kept draws; iterations for each.
+    n_approximate : int
+        First iterations of the warm-up in which theta moves under an approximation of
+        its marginal posterior (`ApproximateMarginalRepresentation`), which forgets a
+        bad starting point sooner.
     n_latent_updates : int
         Elliptical slice updates of the latent variables in each iteration.
     condition_each_scalar : bool
@@ -59,11 +69,33 @@ class SamplerSettings:
     n_warmup: int = 500
     n_draws: int = 500
     thin: int = 1
+    n_approximate: int = 0
     n_latent_updates: int = 10
     condition_each_scalar: bool = True
     width: float | None = None
     adapt_widths: bool = True
     max_steps_out: int = 0
+
+
+@dataclass(frozen=True)
+class ChainSnapshot:
+    """All that the future of a chain depends on, but its generator.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (n_parameters,)
+    whitened : ndarray of shape (n_latent,)
+        z, with f = m + L z.
+    widths : WidthAdapter
+        Brackets, and what their adaptation has seen.
+    n_moved : ndarray of shape (n_parameters,)
+        Iterations in which each element of theta moved.
+    """
+
+    theta: Array
+    whitened: Array
+    widths: WidthAdapter
+    n_moved: Array
 
 
 class Chain:
@@ -95,16 +127,26 @@ class Chain:
     ) -> None:
         self.settings = settings
         self.workspace = workspace
-        self.representation = make_representation(settings.representation, workspace)
         self.state = state
         self.n_moved = np.zeros(len(workspace.layout))
         self.widths = WidthAdapter(_initial_widths(workspace.layout, settings.width))
         self._rng = rng
-        if not self.representation.prepare(state):
+        self.represent(make_representation(settings.representation, workspace))
+
+    def represent(self, representation: Representation) -> None:
+        """Hold from now on what another representation holds.
+
+        Raises
+        ------
+        ValueError
+            If it is not finite at the current state.
+        """
+        self.representation = representation
+        if not representation.prepare(self.state):
             raise ValueError(
-                f"the representation {settings.representation!r} is not finite at the starting "
-                f"point {workspace.describe(state.theta)}. Check the likelihood's values at the "
-                "data, state narrower priors, or use representation='prior-white'."
+                f"the representation {self.settings.representation!r} is not finite at "
+                f"{self.workspace.describe(self.state.theta)}. Check the likelihood's values at "
+                "the data, state narrower priors, or use representation='prior-white'."
             )
 
     @classmethod
@@ -120,6 +162,57 @@ class Chain:
         chain = cls(workspace, settings, rng, workspace.initial_state(rng, theta))
         chain.update_latents(_N_FIRST_UPDATES)
         return chain
+
+    def warm_up(self, iteration: int) -> None:
+        """Run one iteration of the warm-up, the first ones under the approximation."""
+        n_approximate = self.settings.n_approximate
+        if n_approximate and iteration == 0:
+            self.represent(ApproximateMarginalRepresentation(self.workspace))
+        if n_approximate and iteration == n_approximate:
+            self.represent(make_representation(self.settings.representation, self.workspace))
+        self.iterate(adapt=self.settings.adapt_widths)
+
+    @classmethod
+    def restore(
+        cls,
+        model: LatentGaussianModel,
+        settings: SamplerSettings,
+        rng: np.random.Generator,
+        snapshot: ChainSnapshot,
+    ) -> Chain:
+        """Return the chain as it was when the snapshot was taken, bit for bit."""
+        workspace = model.workspace()
+        state = workspace.state_at(snapshot.theta, snapshot.whitened)
+        # The chain stood there, at the same numbers.
+        assert state is not None
+        chain = cls(workspace, settings, rng, state)
+        chain.widths = copy.deepcopy(snapshot.widths)
+        chain.n_moved = snapshot.n_moved.copy()
+        return chain
+
+    def snapshot(self) -> ChainSnapshot:
+        """Forget rounding errors of the past, and return all that the future depends on.
+
+        The covariance is constructed afresh from theta, as `restore` constructs it.
+        """
+        self.workspace.covariance.forget()
+        state = self.workspace.state_at(self.state.theta, self.state.whitened)
+        if state is not None:
+            self.state = state
+            self.represent(self.representation)
+        return ChainSnapshot(
+            self.state.theta,
+            self.state.whitened,
+            copy.deepcopy(self.widths),
+            self.n_moved.copy(),
+        )
+
+    def condition_on(self, others: list[Array]) -> None:
+        """Let the likelihood be that given the latent variables of other chains."""
+        self.workspace.likelihood.condition_on(others)
+        self.state.log_likelihood = self.workspace.log_likelihood(
+            self.state.latent, self.state.params
+        )
 
     def iterate(self, *, adapt: bool = False) -> None:
         """Run one iteration: every hyperparameter, then the latent variables."""

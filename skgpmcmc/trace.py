@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from . import diagnostics
 from ._linalg import Array
-from ._model import ParameterLayout
+from ._model import LatentGaussianModel, ParameterLayout
 
 
 @dataclass
@@ -41,6 +42,15 @@ class Costs:
             self.seconds - other.seconds,
         )
 
+    def __add__(self, other: Costs) -> Costs:
+        """Return the costs of two phases together."""
+        return Costs(
+            self.n_covariances + other.n_covariances,
+            self.n_likelihoods + other.n_likelihoods,
+            self.n_failures + other.n_failures,
+            self.seconds + other.seconds,
+        )
+
 
 class ChainDraws:
     """Preallocated draws of one chain.
@@ -64,6 +74,14 @@ class ChainDraws:
         self.moved = np.zeros(n_parameters)
         self.warmup = Costs()
         self.sampling = Costs()
+        # What the chain can be continued from; the sampler knows its type.
+        self.snapshot: Any = None
+
+    @classmethod
+    def for_model(cls, model: LatentGaussianModel, n_draws: int) -> ChainDraws:
+        """Preallocate draws of a model."""
+        has_collapsed_mean = model.mean_prior is not None
+        return cls(n_draws, len(model.layout), model.n_latent, has_collapsed_mean)
 
 
 @dataclass
@@ -88,6 +106,8 @@ class Trace:
         Share of the updates in which each element of theta moved.
     warmup, sampling : list of Costs
         For each chain.
+    snapshots : list
+        What each chain can be continued from.
     """
 
     layout: ParameterLayout
@@ -99,6 +119,7 @@ class Trace:
     moved: Array
     warmup: list[Costs] = field(default_factory=list)
     sampling: list[Costs] = field(default_factory=list)
+    snapshots: list[Any] = field(default_factory=list)
 
     @classmethod
     def from_chains(cls, layout: ParameterLayout, chains: list[ChainDraws]) -> Trace:
@@ -114,7 +135,20 @@ class Trace:
             moved=np.stack([c.moved for c in chains]),
             warmup=[c.warmup for c in chains],
             sampling=[c.sampling for c in chains],
+            snapshots=[c.snapshot for c in chains],
         )
+
+    def chain(self, index: int, n_draws: int) -> ChainDraws:
+        """Return one chain's draws with room for `n_draws` in all, to be continued."""
+        collapsed = self.collapsed_mean is not None
+        draws = ChainDraws(n_draws, self.theta.shape[2], self.latent.shape[2], collapsed)
+        for name in ("theta", "latent", "log_likelihood", "complete_data_log_likelihood"):
+            getattr(draws, name)[: self.n_draws] = getattr(self, name)[index]
+        if draws.collapsed_mean is not None and self.collapsed_mean is not None:
+            draws.collapsed_mean[: self.n_draws] = self.collapsed_mean[index]
+        draws.warmup, draws.sampling = self.warmup[index], self.sampling[index]
+        draws.snapshot = self.snapshots[index]
+        return draws
 
     @property
     def n_chains(self) -> int:

@@ -31,15 +31,16 @@ LAYERS = {
     "skgpmcmc.representations": 3,
     "skgpmcmc.trace": 3,
     "skgpmcmc._chain": 4,
-    "skgpmcmc._sampler": 5,
+    "skgpmcmc._coupled": 5,
+    "skgpmcmc._sampler": 6,
     "skgpmcmc.estimators._defaults": 4,
-    "skgpmcmc.estimators._base": 6,
-    "skgpmcmc.estimators._prediction": 6,
-    "skgpmcmc.estimators": 7,
-    "skgpmcmc.displays": 8,
-    "skgpmcmc.point_patterns": 8,
+    "skgpmcmc.estimators._base": 7,
+    "skgpmcmc.estimators._prediction": 7,
+    "skgpmcmc.estimators": 8,
+    "skgpmcmc.displays": 9,
+    "skgpmcmc.point_patterns": 9,
 }
-TOP_LAYER = 9
+TOP_LAYER = 10
 OPTIONAL_DEPENDENCIES = {"matplotlib", "arviz", "dask", "pandas"}
 
 

@@ -176,7 +176,7 @@ def test_large_log_likelihood(representation, evaluations):
     X = np.linspace(0.0, 3.0, 20)[:, np.newaxis]
     model = LatentGaussianModel(kernel, X, UnnormalisedPoisson(COUNTS))
     settings = SamplerSettings(representation, n_warmup=0, n_draws=1000)
-    draws = run_chain(model, settings, np.random.SeedSequence(5))
+    (draws,) = run_chain([model], settings, np.random.SeedSequence(5))
     for values in (draws.theta, draws.latent, draws.complete_data_log_likelihood):
         assert np.isfinite(values).all()
     slices, ellipses = evaluations["slice_step"], evaluations["elliptical_slice_step"]

@@ -64,6 +64,9 @@ class Covariance(ABC):
             self.n_failures += 1
         return factor
 
+    def forget(self) -> None:  # noqa: B027 - a hook; not every covariance keeps anything
+        """Forget what earlier factors left behind, so that the next is built afresh."""
+
     @abstractmethod
     def _build(self, theta: Array, current: CholeskyFactor | None) -> CholeskyFactor | None:
         """Build the factor at a theta that differs from the current one."""

@@ -82,6 +82,11 @@ class WeightedDistances:
             self._n_fused += 1
         self._base_weights = weights
 
+    def forget(self) -> None:
+        """Forget the base, so that it is next computed afresh."""
+        self._base_weights = None
+        self._largest_weights = np.zeros(len(self._axes))
+
     def _set_base_afresh(self, weights: Array) -> None:
         for number, base in enumerate(self._base):
             self._write_afresh(weights, number, base)

@@ -88,6 +88,10 @@ class StationaryCovariance(Covariance):
         self._work_views = self._triangle.packed_views(self._work)
         self._views = [self._triangle.matrix_views(buffer) for buffer in self._buffers]
 
+    def forget(self) -> None:
+        """Forget the distances that fused updates, and their rounding errors, have left."""
+        self._distances.forget()
+
     def _build(self, theta: Array, current: CholeskyFactor | None) -> CholeskyFactor | None:
         weights, axis = self._new_weights(theta, current)
         amplitude = product(self._form.amplitude, theta)

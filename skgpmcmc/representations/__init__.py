@@ -9,7 +9,7 @@ from ..exceptions import MissingCapabilityError
 from ..likelihoods import Likelihood
 from ._base import Conditional, Representation
 from ._direct import FixedRepresentation, PriorWhiteRepresentation
-from ._marginal import MarginalRepresentation
+from ._marginal import ApproximateMarginalRepresentation, MarginalRepresentation
 from ._noise import ConstantNoise
 from ._pseudo_posterior import (
     PosteriorSite,
@@ -87,6 +87,7 @@ def make_representation(representation: str | float, workspace: Workspace) -> Re
 
 __all__ = [
     "REPRESENTATIONS",
+    "ApproximateMarginalRepresentation",
     "Conditional",
     "Representation",
     "check_representation",

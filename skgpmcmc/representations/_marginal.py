@@ -9,7 +9,7 @@ import numpy as np
 from .._linalg import Array
 from .._model import LatentState, Workspace
 from ._base import Conditional
-from ._noise import GaussianNoise, clip_precision
+from ._noise import GaussianNoise, SiteNoise, clip_precision
 from ._pseudo_posterior import PseudoPosteriorRepresentation
 
 
@@ -64,4 +64,27 @@ class MarginalRepresentation(PseudoPosteriorRepresentation):
         state.whitened = state.pseudo.colour(eta, projection)
         state.latent = state.mean + state.factor.colour(state.whitened)
         state.log_likelihood = self.workspace.log_likelihood(state.latent, state.params)
+        return state
+
+
+class ApproximateMarginalRepresentation(MarginalRepresentation):
+    """An approximation of `marginal` for any likelihood: sites in place of L(f).
+
+    theta moves under Laplace's approximation of its marginal posterior, expanded at the
+    mean of the pseudo-posterior of `post-site`. Not exact: it serves the warm-up.
+    """
+
+    required_sites = None
+
+    def __init__(self, workspace: Workspace) -> None:
+        PseudoPosteriorRepresentation.__init__(
+            self, workspace, SiteNoise(workspace.likelihood, clip_precision)
+        )
+
+    def refresh(self, state: LatentState, rng: np.random.Generator) -> LatentState:
+        """Draw f from the pseudo-posterior, unless the data are impossible there."""
+        before = state.whitened, state.latent, state.log_likelihood
+        state = super().refresh(state, rng)
+        if not math.isfinite(state.log_likelihood):
+            state.whitened, state.latent, state.log_likelihood = before
         return state
