@@ -12,6 +12,7 @@ from ._bernoulli import Bernoulli, BernoulliLogit, BernoulliProbit
 from ._gaussian import Gaussian
 from ._poisson import Poisson
 from ._sites import Sites
+from ._softmax import SoftmaxClass
 
 LIKELIHOODS: dict[str, type[Likelihood]] = {
     "bernoulli-logit": BernoulliLogit,
@@ -29,4 +30,5 @@ __all__ = [
     "Likelihood",
     "Poisson",
     "Sites",
+    "SoftmaxClass",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -48,7 +49,7 @@ class MarginalRepresentation(PseudoPosteriorRepresentation):
     """Hold nothing: theta moves under its marginal posterior, f is drawn afterwards."""
 
     draws_latents_exactly = True
-    required_sites = "gaussian_sites"
+    required_sites: ClassVar[str | None] = "gaussian_sites"
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, GaussianNoise(workspace.likelihood, clip_precision))

@@ -1,0 +1,67 @@
+"""One class against the others, given their latent functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from ._base import Params
+from ._bernoulli import BernoulliLogit
+from ._sites import Sites
+
+
+class SoftmaxClass(BernoulliLogit):
+    """Softmax likelihood as a function of one class's latent values alone.
+
+    Given the latent values of the other classes, with o the logarithm of the sum of their
+    exponentials, an observation of this class has the probability sigmoid(f - o), and one of
+    another class a probability proportional to sigmoid(o - f): a binary logit likelihood with
+    an offset.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_obs,)
+        1 for observations of this class, -1 for all others.
+    n_classes : int
+        Number of classes, at least two.
+    latent_index, sample_weight : array-like of shape (n_obs,), default=None
+        See `Likelihood`.
+
+    Notes
+    -----
+    Sites are fitted with the offset of equal latent values, log(n_classes - 1): they must not
+    depend on what moves, and one fit for each label is cheap.
+    """
+
+    def __init__(
+        self,
+        y: ArrayLike,
+        n_classes: int,
+        *,
+        latent_index: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
+        super().__init__(y, latent_index=latent_index, sample_weight=sample_weight)
+        self._typical_offset = math.log(n_classes - 1)
+        self._offset: NDArray | float = self._typical_offset
+
+    def condition_on(self, others: Sequence[NDArray]) -> None:
+        """Set the latent values of the other classes, each of shape (n_latent,)."""
+        self._offset = logsumexp(np.stack(others), axis=0)
+
+    def log_likelihood(self, latent: NDArray, params: Params = ()) -> float:
+        """Log likelihood of all observations; see `Likelihood.log_likelihood`."""
+        return super().log_likelihood(latent - self._offset, params)
+
+    def moment_sites(
+        self, prior_mean: ArrayLike, prior_variance: ArrayLike, params: Params = ()
+    ) -> Sites:
+        """Sites at the typical offset; arguments as in `Likelihood.fit_sites`."""
+        offset = self._typical_offset
+        mean = np.asarray(prior_mean, dtype=float) - offset
+        sites = super().moment_sites(mean, prior_variance, params)
+        return Sites(sites.precision, sites.shift + offset * sites.precision)

@@ -1,0 +1,93 @@
+"""Chains that are continued give the draws of one long run, bit for bit."""
+
+import numpy as np
+import pytest
+from problems import LIKELIHOODS, PRIORS, X_SMALL, make_model
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, RationalQuadratic, WhiteKernel
+
+from skgpmcmc._chain import SamplerSettings
+from skgpmcmc._model import LatentGaussianModel
+from skgpmcmc._sampler import run_chains, run_groups
+from skgpmcmc.likelihoods import BernoulliLogit, SoftmaxClass
+from skgpmcmc.updates import RandomWalk
+
+X = np.random.default_rng(0).normal(size=(12, 3))
+Y = np.where(X[:, 0] > 0.0, 1.0, -1.0)
+KERNELS = {
+    "ard": ConstantKernel(1.0, (0.1, 10.0)) * RBF([1.0, 1.0, 1.0], (0.1, 10.0)),
+    "sum": ConstantKernel(1.0, (0.1, 10.0)) * RBF(1.0, (0.1, 10.0)) + WhiteKernel(0.1, (0.01, 1.0)),
+    "generic": RationalQuadratic(1.0, 1.0, (0.1, 10.0), (0.1, 10.0)),
+}
+
+
+def assert_same(one, other):
+    for name in ("theta", "latent", "log_likelihood", "complete_data_log_likelihood", "moved"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    np.testing.assert_array_equal(one.mean_offset(), other.mean_offset())
+
+
+def check(model, n_draws=(30, 75, 130), **options):
+    def run(n, previous=None):
+        settings = SamplerSettings(n_warmup=20, n_draws=n, **options)
+        return run_chains(model, settings, n_chains=2, random_state=0, previous=previous)
+
+    trace = None
+    for n in n_draws:
+        trace = run(n, trace)
+    whole = run(n_draws[-1])
+    assert_same(whole, trace)
+    assert whole.theta[0, -1].tolist() != whole.theta[1, -1].tolist()
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("thin", [1, 3])
+def test_continued_chains_are_the_same(name, thin):
+    check(LatentGaussianModel(KERNELS[name], X, BernoulliLogit(Y)), thin=thin)
+
+
+@pytest.mark.parametrize(
+    "representation", ["fixed", "prior-white", "post-taylor", "surr-taylor", 1.0]
+)
+@pytest.mark.parametrize("collapse", [True, False])
+def test_every_representation_continues(representation, collapse):
+    model = make_model(LIKELIHOODS["poisson"].make(), collapse_mean=collapse)
+    check(model, representation=representation)
+
+
+@pytest.mark.parametrize("options", [{"representation": "marginal"}, {"proposal": RandomWalk(0.3)}])
+def test_exact_latents_and_proposals_continue(options):
+    check(make_model(LIKELIHOODS["gaussian-noise"].make()), **options)
+
+
+def test_approximate_warm_up_does_not_touch_the_draws_kept():
+    model = make_model(LIKELIHOODS["logit"].make())
+    check(model, n_approximate=10)
+
+
+def softmax_models(n_classes=3):
+    labels = np.arange(len(X_SMALL)) % n_classes
+    priors = {name: PRIORS[name] for name in ("k1__constant_value", "k2__length_scale")}
+    return [
+        make_model(
+            SoftmaxClass(np.where(labels == c, 1.0, -1.0), n_classes), priors=priors, mean="zero"
+        )
+        for c in range(n_classes)
+    ]
+
+
+def test_coupled_chains_continue():
+    groups = [softmax_models()]
+
+    def run(n, previous=None):
+        settings = SamplerSettings(n_warmup=20, n_draws=n)
+        return run_groups(groups, settings, n_chains=2, random_state=0, previous=previous)
+
+    continued = run(90, run(60))[0]
+    for one, other in zip(run(90)[0], continued, strict=True):
+        assert_same(one, other)
+
+
+def test_rounding_errors_of_the_past_would_show(monkeypatch):
+    monkeypatch.setattr("skgpmcmc._covariance.StationaryCovariance.forget", lambda self: None)
+    with pytest.raises(AssertionError, match="not equal"):
+        check(LatentGaussianModel(KERNELS["ard"], X, BernoulliLogit(Y)))
