@@ -16,9 +16,13 @@ from scipy.linalg.lapack import dlauum, dpotrf
 Array = NDArray[np.float64]
 
 
-def square_buffer(n: int) -> Array:
-    """Allocate an n x n Fortran-ordered matrix of zeros."""
-    return np.zeros((n, n), order="F")
+def buffer_pair(n: int) -> tuple[Array, Array]:
+    """Allocate two n x n Fortran-ordered matrices of zeros.
+
+    In one piece: numpy asks for huge pages from 4 MB on.
+    """
+    first, second = np.zeros((2, n, n))
+    return first.T, second.T
 
 
 def diagonal_view(matrix: Array) -> Array:
@@ -39,7 +43,7 @@ def gram_in_place(lower: Array) -> None:
 
 def log_diagonal_sum(diagonal: Array) -> float:
     """Return the sum of logarithms, NaN if an entry is not positive and finite."""
-    total = float(np.log(diagonal).sum())
+    total = float(np.add.reduce(np.log(diagonal)))
     return total if math.isfinite(total) else math.nan
 
 

@@ -1,9 +1,9 @@
-"""The latent Gaussian model: which parameters there are, and one chain's working state."""
+"""The latent Gaussian model, and one chain's working state."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,81 +18,13 @@ from ._covariance import (
     make_covariance,
 )
 from ._linalg import Array
+from ._parameters import ParameterLayout
 from .likelihoods import Likelihood, Sites
 from .priors import HyperparameterSpec, HyperPrior, log_uniform_default, resolve_priors
 
 _LOG_2PI = math.log(2.0 * math.pi)
 # How often a starting point, drawn from the prior, may fail.
 _MAX_STARTS = 100
-
-
-class ParameterLayout:
-    """Where each parameter stands in theta, and its prior.
-
-    theta holds the logarithms of the kernel's free hyperparameters in
-    scikit-learn's order, then the mean offset (natural scale) if it is sampled,
-    then the logarithms of the likelihood's own parameters.
-
-    Parameters
-    ----------
-    priors : list of HyperPrior
-        One for each element of theta.
-    sizes : dict
-        Name of a hyperparameter -> its number of elements, in the order of theta.
-    n_kernel : int
-        How many belong to the kernel.
-    samples_mean : bool
-        Whether the element after them is the mean offset.
-    fixed_mean : float
-        The mean of the latent variables where it is not sampled.
-    """
-
-    def __init__(
-        self,
-        priors: list[HyperPrior],
-        sizes: dict[str, int],
-        n_kernel: int,
-        samples_mean: bool,
-        fixed_mean: float,
-    ) -> None:
-        self.priors = priors
-        ends = np.cumsum(list(sizes.values())).tolist()
-        self.groups = {
-            name: slice(end - size, end)
-            for (name, size), end in zip(sizes.items(), ends, strict=True)
-        }
-        self.names = [prior.name for prior in priors]
-        self.n_kernel = n_kernel
-        self._samples_mean = samples_mean
-        self._fixed_mean = fixed_mean
-        self._first_likelihood = n_kernel + samples_mean
-
-    def __len__(self) -> int:
-        return len(self.priors)
-
-    def mean(self, theta: Array) -> float:
-        """Return the prior mean of the latent variables."""
-        return float(theta[self.n_kernel]) if self._samples_mean else self._fixed_mean
-
-    def likelihood_params(self, theta: Array) -> tuple[float, ...]:
-        """Return the likelihood's own parameters on their natural scale."""
-        if self._first_likelihood == len(self.priors):
-            return ()
-        return tuple(np.exp(theta[self._first_likelihood :]).tolist())
-
-    def log_prior(self, theta: Array) -> float:
-        """Return log p(theta) on the sampling scale, the Jacobian inside."""
-        pairs = zip(self.priors, theta.tolist(), strict=True)
-        return sum(prior.log_density(value) for prior, value in pairs)
-
-    def sample(self, rng: np.random.Generator) -> Array:
-        """Draw theta from its prior."""
-        return np.array([float(prior.sample(rng)) for prior in self.priors])
-
-    def natural(self, theta: Array) -> Array:
-        """Return theta, shape (..., n_parameters), on the natural scale."""
-        columns = [prior.natural(theta[..., i]) for i, prior in enumerate(self.priors)]
-        return np.stack(columns, axis=-1) if columns else np.empty_like(theta)
 
 
 class LatentGaussianModel:
@@ -119,6 +51,10 @@ class LatentGaussianModel:
         conditional, rather than sampled beside the hyperparameters.
     jitter : float
         Added to the diagonal of the covariance, relative to it.
+    names : mapping, optional
+        Name of a hyperparameter in `kernel` -> the name it goes by; its own by default.
+    parameter_specs : sequence of HyperparameterSpec, optional
+        What the likelihood's parameters go by; by default their own names.
 
     Raises
     ------
@@ -138,6 +74,8 @@ class LatentGaussianModel:
         mean: str = "zero",
         collapse_mean: bool = False,
         jitter: float = 1e-6,
+        names: Mapping[str, str] | None = None,
+        parameter_specs: Sequence[HyperparameterSpec] | None = None,
     ) -> None:
         if len(X) != likelihood.n_latent:
             msg = (
@@ -152,22 +90,24 @@ class LatentGaussianModel:
         self.likelihood = likelihood
         self.jitter = jitter
         self.n_latent = len(X)
-        self._set_parameters(priors, defaults, mean == "constant", collapse_mean)
+        specs = _kernel_specs(kernel, names or {})
+        n_kernel = sum(spec.size for spec in specs)
+        if mean == "constant":
+            specs.append(HyperparameterSpec("mean", 1, False, None))
+        if parameter_specs is None:
+            parameter_specs = [HyperparameterSpec(p, 1, True, None) for p in likelihood.parameters]
+        specs += parameter_specs
+        resolved = resolve_priors(specs, priors, defaults)
+        self._set_layout(specs, resolved, n_kernel, mean == "constant", collapse_mean)
 
-    def _set_parameters(
+    def _set_layout(
         self,
-        priors: Mapping[str, Any] | None,
-        defaults: Callable[[HyperparameterSpec, int], Any],
+        specs: list[HyperparameterSpec],
+        resolved: list[HyperPrior],
+        n_kernel: int,
         constant: bool,
         collapse: bool,
     ) -> None:
-        free = [h for h in self.kernel.hyperparameters if not h.fixed]
-        specs = [HyperparameterSpec(h.name, h.n_elements, True, h.bounds) for h in free]
-        if constant:
-            specs.append(HyperparameterSpec("mean", 1, False, None))
-        specs += [HyperparameterSpec(p, 1, True, None) for p in self.likelihood.parameters]
-        resolved = resolve_priors(specs, priors, defaults)
-        n_kernel = sum(h.n_elements for h in free)
         sizes = {spec.name: spec.size for spec in specs}
         self.mean_prior: tuple[float, float] | None = None
         if constant and collapse:
@@ -180,6 +120,14 @@ class LatentGaussianModel:
     def workspace(self) -> Workspace:
         """Return buffers and counters for one chain."""
         return Workspace(self)
+
+
+def _kernel_specs(kernel: Kernel, names: Mapping[str, str]) -> list[HyperparameterSpec]:
+    return [
+        HyperparameterSpec(names.get(h.name, h.name), h.n_elements, True, h.bounds)
+        for h in kernel.hyperparameters
+        if not h.fixed
+    ]
 
 
 def _normal_parameters(prior: HyperPrior) -> tuple[float, float]:

@@ -176,12 +176,15 @@ class Trace:
             draws["mean"] = self.collapsed_mean
         return draws
 
+    def all_theta(self) -> Array:
+        """Return theta of all chains' draws, shape (n_chains * n_draws, n_parameters)."""
+        return self.theta.reshape(self.n_chains * self.n_draws, len(self.layout))
+
     def mean_offset(self) -> Array:
         """Return the mean offset of each draw, shape (n_chains, n_draws)."""
         if self.collapsed_mean is not None:
             return self.collapsed_mean
-        flat = self.theta.reshape(self.n_chains * self.n_draws, len(self.layout))
-        means = np.array([self.layout.mean(theta) for theta in flat])
+        means = np.array([self.layout.mean(theta) for theta in self.all_theta()])
         return means.reshape(self.theta.shape[:2])
 
     def summary(self) -> dict[str, dict[str, float]]:

@@ -15,6 +15,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from skgpmcmc._model import LatentGaussianModel
 from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Likelihood, Poisson
+from skgpmcmc.likelihoods import StudentT as StudentTNoise
 
 X_SMALL = np.array([[0.0, 0.3], [0.7, 0.1], [1.5, 1.2], [2.1, 0.4]])
 #: The first two observations share a latent variable.
@@ -59,10 +60,17 @@ LIKELIHOODS = {
         lambda: Gaussian(np.array([0.5, -0.2, 1.0, 0.3]), noise_variance=0.3), gaussian=True
     ),
     "gaussian-noise": Case(lambda: Gaussian(np.array([0.5, -0.2, 1.0, 0.3])), gaussian=True),
+    "gaussian-known": Case(
+        lambda: Gaussian(np.array([0.5, -0.2, 1.0, 0.3]), known_variance=[0.0, 0.4, 0.1, 1.0]),
+        gaussian=True,
+    ),
     "poisson": Case(
         lambda: Poisson(np.array([0.0, 3.0, 1.0, 0.0]), exposure=np.array([1.0, 2.0, 0.5, 1.0]))
     ),
     "student-t": Case(lambda: StudentT(np.array([0.5, -0.2, 1.0, 0.3]))),
+    "student-t-noise": Case(
+        lambda: StudentTNoise(np.array([0.5, -0.2, 1.0, 0.3]), degrees_of_freedom=None)
+    ),
 }
 
 #: A number is the variance of constant surrogate noise.
@@ -91,6 +99,7 @@ PRIORS = {
     "k2__length_scale": stats.lognorm(s=0.8, scale=1.0),
     "mean": stats.norm(0.3, 0.7),
     "noise_level": stats.lognorm(s=0.7, scale=0.3),
+    "degrees_of_freedom": stats.lognorm(s=0.7, scale=3.0),
 }
 
 

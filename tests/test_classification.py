@@ -59,8 +59,8 @@ def test_contradicting_repeated_rows_give_one_half():
     assert len(model.X_train_) == 3
     # The posterior of f is symmetric about 0 everywhere.
     rows = np.vstack([X[:3], [[100.0, -100.0]]])
-    draws = model._posterior_draws(model.X_train_)
-    p = np.array([model._success_probability(*moments) for moments in draws.moments(rows)])
+    ((_, mean, variance),) = model._posterior_draws()[0].chunks(rows)
+    p = model._likelihood.success_probability(mean, variance)
     errors = [mcse_mean(column.reshape(model.n_chains, -1)) for column in p.T]
     differences = model.predict_proba(rows)[:, 1] - 0.5
     assert (np.abs(differences[:3]) < 4 * np.array(errors[:3])).all()
@@ -166,7 +166,8 @@ def test_one_convergence_warning_names_the_worst_quantity():
     ("options", "y", "message"),
     [
         ({}, [0, 0, 0, 0], "two classes; got 1 class"),
-        ({}, [0, 1, 2, 0], "two classes; got 3.*OneVsRestClassifier"),
+        ({"multi_class": "softmax", "link": "probit"}, [0, 1, 2, 0], "needs link='logit'"),
+        ({"memory_limit": 1e-9}, [0, 1, 0, 1], "gigabytes.*memory_limit"),
         ({"representation": "surr"}, [0, 1, 0, 1], "representation"),
         ({"n_draws": 0}, [0, 1, 0, 1], "n_draws"),
         ({"priors": {"k1__constant_value": 3.0}}, [0, 1, 0, 1], "k1__constant_value"),

@@ -236,12 +236,32 @@ def test_rank_diagnostics_see_only_ranks(function):
     assert function(np.arcsinh(draws)) == pytest.approx(function(draws), rel=1e-12)
 
 
-@pytest.mark.parametrize("function", [rhat, ess_bulk, ess_mean, ess_spectral])
-@pytest.mark.parametrize("unit", [2.0**-100, 2.0**100])
+# The squares of draws in the outer two units overflow or underflow.
+UNITS = [2.0**-1000, 2.0**-100, 2.0**100, 2.0**1000]
+
+
+@pytest.mark.parametrize("function", [rhat, ess_bulk, ess_tail, ess_mean, ess_spectral])
+@pytest.mark.parametrize("unit", UNITS)
 def test_unit_does_not_matter(function, unit):
     draws = CASES["strongly autocorrelated"]
-    assert function(unit * draws) == pytest.approx(function(draws), rel=1e-12)
-    assert mcse_mean(unit * draws) == pytest.approx(unit * mcse_mean(draws), rel=1e-12)
+    assert _silently(function, unit * draws) == pytest.approx(function(draws), rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_mean_sd_and_mcse_have_the_unit_of_the_draws(unit):
+    draws = CASES["strongly autocorrelated"]
+    row = summarize({"a": draws})["a"]
+    scaled = _silently(summarize, {"a": unit * draws})["a"]
+    for name in ("mean", "sd", "mcse"):
+        assert scaled[name] / unit == pytest.approx(row[name], rel=1e-12)
+    assert mcse_mean(unit * draws) == scaled["mcse"]
+
+
+@pytest.mark.parametrize("function", ALL_DIAGNOSTICS)
+def test_distance_from_zero_does_not_matter(function):
+    draws = np.round(CASES["chain means differ"] * 2.0**10) / 2.0**10
+    far = draws + 2.0**40  # exact
+    assert function(far) == pytest.approx(function(draws), rel=1e-11)
 
 
 @pytest.mark.parametrize("function", ALL_DIAGNOSTICS)
@@ -353,6 +373,24 @@ def test_summarize_values():
             "rhat": pytest.approx(expected_rhat, rel=1e-9),
         }
     }
+
+
+@pytest.mark.parametrize("draws", [CASES["sticky"], CASES["iid"][:, :5], np.ones((2, 50))])
+def test_summarize_gives_what_the_functions_return(draws):
+    row = summarize({"a": draws})["a"]
+    for name, function in [
+        ("mcse", mcse_mean),
+        ("ess_bulk", ess_bulk),
+        ("ess_tail", ess_tail),
+        ("rhat", rhat),
+    ]:
+        np.testing.assert_array_equal(row[name], function(draws))
+
+
+def test_summarize_of_a_single_draw():
+    row = _silently(summarize, {"a": [[3.0]]})["a"]
+    assert row.pop("mean") == 3.0
+    assert all(np.isnan(value) for value in row.values())
 
 
 def test_summarize_expands_vectors():

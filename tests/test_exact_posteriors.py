@@ -24,6 +24,7 @@ from skgpmcmc._model import LatentGaussianModel
 from skgpmcmc._sampler import run_chains
 from skgpmcmc.diagnostics import ess_bulk, mcse_mean
 from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Likelihood, Poisson
+from skgpmcmc.likelihoods import StudentT as StudentTNoise
 from skgpmcmc.updates import RandomWalk
 
 DISTANCE = 1.3
@@ -86,6 +87,13 @@ PROBLEMS = {
         lambda f, g, v: stats.norm.logpdf(1.8, f, v**0.5) + stats.norm.logpdf(-1.5, g, v**0.5),
         free=("l", "noise"),
     ),
+    "gaussian-known": Problem(
+        Gaussian([1.8, -1.5], known_variance=[0.0, 0.8]),
+        lambda f, g, v: (
+            stats.norm.logpdf(1.8, f, v**0.5) + stats.norm.logpdf(-1.5, g, (0.8 + v) ** 0.5)
+        ),
+        free=("l", "noise"),
+    ),
     "poisson": Problem(
         Poisson([7.0, 1.0], exposure=[2.0, 0.5]),
         lambda f, g, _: (
@@ -97,6 +105,11 @@ PROBLEMS = {
         FastStudentT([2.0, -1.0]),
         lambda f, g, _: stats.t.logpdf(2.0 - f, 4) + stats.t.logpdf(-1.0 - g, 4),
         fast_sites=False,
+    ),
+    "student-t-noise": Problem(
+        StudentTNoise([1.8, -1.5], degrees_of_freedom=3.0),
+        lambda f, g, v: stats.t.logpdf(1.8, 3, f, v**0.5) + stats.t.logpdf(-1.5, 3, g, v**0.5),
+        free=("l", "noise"),
     ),
 }
 

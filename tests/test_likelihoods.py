@@ -98,6 +98,11 @@ def params_of(likelihood):
     return (0.7,) * len(likelihood.parameters)
 
 
+def settings_of(likelihood):
+    """The keyword arguments that make the same likelihood of other observations."""
+    return {name: getattr(likelihood, name) for name in likelihood.per_observation}
+
+
 def latent_of(likelihood, seed=0):
     return np.random.default_rng(seed).normal(scale=2.0, size=likelihood.n_latent)
 
@@ -247,10 +252,10 @@ def test_whole_weights_equal_copies(make):
     kept = np.flatnonzero(weight)
     rows = np.repeat(kept, weight[kept])
     copies = make()
-    other = {name: getattr(copies, name) for name in copies.per_observation}
-    other = {n: (v[rows] if np.ndim(v) else v) for n, v in other.items() if v is not None}
+    other = settings_of(copies)
+    other = {n: (v[rows] if np.ndim(v) else v) for n, v in other.items()}
     index = np.repeat(np.arange(kept.size), weight[kept])
-    copied = type(copies)(copies.y[rows], *other.values(), latent_index=index)
+    copied = type(copies)(copies.y[rows], **other, latent_index=index)
     np.testing.assert_allclose(
         copied.per_latent(latent[kept], params), weighted.per_latent(latent, params)[kept]
     )
@@ -462,17 +467,42 @@ def test_gaussian_sites_are_the_likelihood(make, structure):
 
 
 @pytest.mark.parametrize("make", [BernoulliLogit, BernoulliProbit])
-def test_repeated_labels_use_the_joint_likelihood(make):
-    # Three labels of one latent value, fitted by brute force on a fine grid.
-    likelihood = make([1, 1, -1], latent_index=[0, 0, 0])
-    grid = np.linspace(-12, 12, 40001)
-    density = np.exp(likelihood.per_latent(grid[:, np.newaxis])[:, 0] - 0.25 * (grid - 0.5) ** 2)
-    density /= density.sum()
-    centre = density @ grid
-    spread = density @ (grid - centre) ** 2
-    precision, shift = likelihood.fit_sites(0.5, 2.0)
-    assert precision[0] == pytest.approx(1 / spread - 0.5, rel=1e-8)
-    assert shift[0] == pytest.approx(centre / spread - 0.25, rel=1e-8)
+@pytest.mark.parametrize(
+    "weight", [(2, 1), (1, 0), (0.3, 0.1), (7, 0), (20, 30), (0, 400)], ids=str
+)
+def test_repeated_labels_use_the_joint_likelihood(make, weight):
+    # Both labels of one latent value, fitted by brute force on a fine grid.
+    mean, variance = np.array([0.5, -6.0, 4.0, 0.0]), np.array([2.0, 1.0, 25.0, 0.01])
+    labels, index = np.tile([1.0, -1.0], 4), np.repeat(np.arange(4), 2)
+    likelihood = make(labels, latent_index=index, sample_weight=np.tile(weight, 4))
+    grid = mean + np.sqrt(variance) * np.linspace(-30, 30, 60001)[:, np.newaxis]
+    log_density = likelihood.per_latent(grid) - 0.5 * (grid - mean) ** 2 / variance
+    density = np.exp(log_density - log_density.max(axis=0))
+    density /= density.sum(axis=0)
+    centre = (density * grid).sum(axis=0)
+    spread = (density * (grid - centre) ** 2).sum(axis=0)
+    expected = Sites(1 / spread - 1 / variance, centre / spread - mean / variance)
+    assert_same_fit(likelihood.fit_sites(mean, variance), expected, mean, variance, rtol=1e-9)
+
+
+def test_the_one_label_that_the_prior_rules_out_is_fitted_in_its_place():
+    likelihood = BernoulliLogit([1, -1, 1, -1], latent_index=[2, 3, 1, 0])
+    mean = np.array([1.0, -40.0, 0.3, 25.0])
+    sites = likelihood.moment_sites(mean, 0.5)
+    generic = Likelihood.moment_sites(likelihood, mean, 0.5)
+    assert_same_fit(sites, generic, mean, 0.5, rtol=1e-10)
+
+
+@pytest.mark.parametrize("make", [BernoulliLogit, BernoulliProbit])
+def test_extreme_log_probabilities_of_repeated_labels(make):
+    likelihood = make([1, 1, -1, -1], latent_index=[0, 0, 1, 0])
+    latent = np.array([[-700.0, 30.0], [700.0, -30.0], [1e-9, 700.0]])
+    single = make([1, -1]).pointwise(np.stack([latent[:, 0], latent[:, 0]], axis=-1))
+    np.testing.assert_allclose(
+        likelihood.per_latent(latent),
+        np.stack([2 * single[:, 0] + single[:, 1], make([-1]).pointwise(latent[:, 1])], axis=-1),
+        rtol=1e-13,
+    )
 
 
 @every_likelihood
@@ -542,9 +572,8 @@ def repeated(make, structure_seed):
     kwargs = {"latent_index": index}
     if structure_seed == 2:
         kwargs["sample_weight"] = rng.integers(0, 3, size=60)
-    other = [getattr(small, name) for name in small.per_observation]
-    other = [v[rows] if np.ndim(v) else v for v in other if v is not None]
-    return type(small)(small.y[rows], *other, **kwargs)
+    other = {n: (v[rows] if np.ndim(v) else v) for n, v in settings_of(small).items()}
+    return type(small)(small.y[rows], **other, **kwargs)
 
 
 @every_likelihood
@@ -595,9 +624,7 @@ def test_with_targets_equals_a_new_likelihood(make, structure):
     before = likelihood.log_likelihood(latent, params)
     targets = likelihood.y[::-1].copy()
     changed = likelihood.with_targets(targets)
-    other = [getattr(likelihood, name) for name in likelihood.per_observation]
-    other = [value for value in other if value is not None]
-    new = type(likelihood)(targets, *other, **structure)
+    new = type(likelihood)(targets, **settings_of(likelihood), **structure)
     assert changed.log_likelihood(latent, params) == new.log_likelihood(latent, params)
     np.testing.assert_array_equal(
         changed.fit_sites(0.0, 1.0, params), new.fit_sites(0.0, 1.0, params)
@@ -608,8 +635,7 @@ def test_with_targets_equals_a_new_likelihood(make, structure):
 @every_likelihood
 def test_targets_are_copied(make):
     y = np.array(make().y)
-    other = [v for v in (getattr(make(), n) for n in make().per_observation) if v is not None]
-    likelihood = type(make())(y, *other)
+    likelihood = type(make())(y, **settings_of(make()))
     y[:] = 7.0
     np.testing.assert_array_equal(likelihood.y, make().y)
 
@@ -645,9 +671,7 @@ def test_sample_is_reproducible_and_valid(make):
     first = likelihood.sample(LATENT, params, np.random.default_rng(2))
     np.testing.assert_array_equal(first, likelihood.sample(LATENT, params, rng=2))
     assert first.shape == (6,)
-    other = [getattr(likelihood, name) for name in likelihood.per_observation]
-    other = [value for value in other if value is not None]
-    type(likelihood)(first, *other, latent_index=INDEX)  # validates
+    type(likelihood)(first, **settings_of(likelihood), latent_index=INDEX)  # validates
 
 
 @every_likelihood
@@ -750,7 +774,8 @@ def test_errors_say_what_is_wrong(make, message):
 
 
 def test_registry():
-    assert set(LIKELIHOODS) == {"bernoulli-logit", "bernoulli-probit", "gaussian", "poisson"}
+    names = {"bernoulli-logit", "bernoulli-probit", "gaussian", "poisson", "student-t"}
+    assert set(LIKELIHOODS) == names
     assert all(issubclass(cls, Likelihood) for cls in LIKELIHOODS.values())
     assert Gaussian([1.0]).parameters == ("noise_level",)
     assert Gaussian([1.0], 0.1).parameters == ()

@@ -32,12 +32,14 @@ def assert_upper_untouched(buffer, garbage=1e300):
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_square_buffer(n):
-    buffer = _linalg.square_buffer(n)
-    assert buffer.shape == (n, n)
-    assert buffer.flags.f_contiguous
-    assert buffer.dtype == np.float64
-    assert not buffer.any()
+def test_buffer_pair(n):
+    pair = _linalg.buffer_pair(n)
+    assert not np.shares_memory(*pair)
+    for buffer in pair:
+        assert buffer.shape == (n, n)
+        assert buffer.flags.f_contiguous
+        assert buffer.dtype == np.float64
+        assert not buffer.any()
 
 
 @pytest.mark.parametrize("n", SIZES)

@@ -8,7 +8,7 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import expit, gammaln, log_expit
 
-from skgpmcmc.likelihoods import _sites
+from skgpmcmc.likelihoods import _modes, _quadrature, _sites
 
 MEANS = np.array([-1000.0, -30.0, -3.0, 0.0, 0.4, 5.0, 40.0, 1000.0])
 VARIANCES = np.array([1e-8, 1e-4, 1e-2, 1.0, 30.0, 1e4, 1e6, 1e8])
@@ -28,7 +28,18 @@ def two_labels(f):
 
 
 def numerical(log_site):
-    return lambda f: _sites.numerical_derivatives(log_site, f)
+    return lambda f: _modes.numerical_derivatives(log_site, f)
+
+
+def fit_laplace(log_site, mean, variance):
+    return _sites.laplace_sites(log_site, numerical(log_site), mean, variance)
+
+
+def fit_taylor(log_site, mean, variance):
+    return _sites.taylor_sites(log_site, numerical(log_site), mean.size)
+
+
+FITS = pytest.mark.parametrize("fit", [_sites.moment_sites, fit_laplace], ids=["moment", "laplace"])
 
 
 def vector(*values):
@@ -83,7 +94,7 @@ def quad_moments(log_site, mean, variance):
 )
 def test_moments_equal_adaptive_quadrature(log_site, mean, variance):
     expected = quad_moments(log_site, mean, variance)
-    moments = _sites.site_moments(log_site, numerical(log_site), vector(mean), vector(variance))
+    moments = _quadrature.site_moments(log_site, vector(mean), vector(variance))
     assert moments.log_normaliser[0] == pytest.approx(expected[0], abs=1e-7)
     assert moments.mean[0] == pytest.approx(expected[1], rel=1e-7, abs=1e-9)
     assert moments.variance[0] == pytest.approx(expected[2], rel=1e-6)
@@ -93,7 +104,7 @@ def test_moment_sites_reproduce_the_moments():
     log_site = poisson(2)
     _, z_mean, z_variance = quad_moments(log_site, 0.5, 2.0)
     mean, variance = 0.5 + np.sqrt(2.0) * z_mean, 2.0 * z_variance
-    precision, shift = _sites.moment_sites(log_site, numerical(log_site), vector(0.5), vector(2.0))
+    precision, shift = _sites.moment_sites(log_site, vector(0.5), vector(2.0))
     assert precision[0] == pytest.approx(1 / variance - 1 / 2.0, rel=1e-8)
     assert shift[0] == pytest.approx(mean / variance - 0.5 / 2.0, rel=1e-8)
 
@@ -102,19 +113,19 @@ def test_log_normaliser_of_a_gaussian_site():
     def log_site(f):
         return stats.norm.logpdf(f, 1.5, 0.3)
 
-    moments = _sites.site_moments(log_site, numerical(log_site), vector(-1.0), vector(4.0))
+    moments = _quadrature.site_moments(log_site, vector(-1.0), vector(4.0))
     expected = stats.norm.logpdf(1.5, -1.0, np.sqrt(4.0 + 0.09))
     assert moments.log_normaliser[0] == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("fit", [_sites.moment_sites, _sites.laplace_sites])
+@FITS
 @pytest.mark.parametrize(("centre", "sd"), [(1.5, 0.3), (-200.0, 10.0), (0.01, 1e-3)])
 def test_a_gaussian_site_is_recovered(fit, centre, sd):
     def log_site(f):
         return -0.5 * ((f - centre) / sd) ** 2
 
     mean, variance = centre + sd * vector(-3, 0, 2), (3 * sd) ** 2 * vector(1, 0.1, 4)
-    precision, shift = fit(log_site, numerical(log_site), mean, variance)
+    precision, shift = fit(log_site, mean, variance)
     np.testing.assert_allclose(precision * sd**2, 1.0, rtol=1e-7)
     np.testing.assert_allclose(shift * sd**2, centre, rtol=1e-7, atol=1e-7 * sd)
 
@@ -136,14 +147,14 @@ def test_a_gaussian_site_is_recovered(fit, centre, sd):
 )
 def test_numerical_derivatives(log_site, derivatives, scale):
     latent = np.linspace(-3, 3, 31)
-    first, second = _sites.numerical_derivatives(log_site, latent)
+    first, second = _modes.numerical_derivatives(log_site, latent)
     np.testing.assert_allclose(first, derivatives[0](latent), rtol=1e-8, atol=1e-9 * scale)
     np.testing.assert_allclose(second, derivatives[1](latent), rtol=1e-6, atol=1e-7 * scale)
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
 def test_numerical_derivatives_keep_the_shape(shape):
-    first, second = _sites.numerical_derivatives(np.sin, np.full(shape, 0.3))
+    first, second = _modes.numerical_derivatives(np.sin, np.full(shape, 0.3))
     np.testing.assert_allclose(first, np.full(shape, np.cos(0.3)), rtol=1e-8)
     np.testing.assert_allclose(second, np.full(shape, -np.sin(0.3)), rtol=1e-6)
 
@@ -158,7 +169,7 @@ def test_numerical_derivatives_keep_the_shape(shape):
 )
 def test_mode_is_stationary_everywhere_on_the_grid(log_site, gradient):
     with np.errstate(all="ignore"):
-        z = _sites.find_mode(log_site, numerical(log_site), GRID_MEAN, GRID_VARIANCE)
+        z = _modes.find_mode(log_site, numerical(log_site), GRID_MEAN, GRID_VARIANCE)
     scale = np.sqrt(GRID_VARIANCE)
     # The slope changes sign within a small part of the posterior's width, at most sqrt(K).
     step = 1e-5 * np.minimum(1.0, 1.0 / scale) + 1e-14 * np.abs(z)
@@ -192,7 +203,7 @@ HARD = {
 
 
 @pytest.mark.parametrize("log_site", HARD.values(), ids=HARD.keys())
-@pytest.mark.parametrize("fit", [_sites.moment_sites, _sites.laplace_sites])
+@FITS
 def test_fits_stay_finite_and_proper(fit, log_site):
     n_calls = 0
 
@@ -204,7 +215,7 @@ def test_fits_stay_finite_and_proper(fit, log_site):
 
     with warnings.catch_warnings(), np.errstate(all="raise"):
         warnings.simplefilter("error")
-        precision, shift = fit(counted, numerical(counted), GRID_MEAN, GRID_VARIANCE)
+        precision, shift = fit(counted, GRID_MEAN, GRID_VARIANCE)
     assert np.isfinite(precision).all()
     assert np.isfinite(shift).all()
     assert (1 / GRID_VARIANCE + precision > 0).all()
@@ -212,28 +223,41 @@ def test_fits_stay_finite_and_proper(fit, log_site):
 
 
 @pytest.mark.parametrize("name", ["impossible", "NaN"])
-@pytest.mark.parametrize("fit", [_sites.moment_sites, _sites.laplace_sites])
+@FITS
 def test_failed_fits_return_the_prior(fit, name):
-    precision, shift = fit(HARD[name], numerical(HARD[name]), GRID_MEAN, GRID_VARIANCE)
+    precision, shift = fit(HARD[name], GRID_MEAN, GRID_VARIANCE)
     assert not precision.any()
     assert not shift.any()
+
+
+@pytest.mark.parametrize("variance", [0.01, 1.0, 25.0])
+@pytest.mark.parametrize("mean", [-0.9, 0.0, 0.3, 0.7])
+def test_moments_of_a_truncated_normal(mean, variance):
+    # The quadrature must find where the density ends.
+    edges = (np.array([-1.0, 1.0]) - mean) / np.sqrt(variance)
+    moments = _quadrature.site_moments(HARD["bounded support"], vector(mean), vector(variance))
+    expected_mean, expected_variance = stats.truncnorm.stats(*edges)
+    assert moments.variance[0] == pytest.approx(expected_variance, rel=1e-3)
+    assert moments.mean[0] == pytest.approx(expected_mean, abs=1e-3 * np.sqrt(expected_variance))
 
 
 def test_bounded_support_is_matched():
     # Uniform on (-1, 1) under a wide prior: variance 1/3.
     log_site = HARD["bounded support"]
-    precision, shift = _sites.moment_sites(log_site, numerical(log_site), vector(0.0), vector(1e4))
+    precision, shift = _sites.moment_sites(log_site, vector(0.0), vector(1e4))
     assert precision[0] == pytest.approx(3.0, rel=0.02)
     assert shift[0] == pytest.approx(0.0, abs=0.02)
 
 
 def test_precision_is_negative_where_the_likelihood_is_not_log_concave():
     log_site = student_t(0.0)
-    for fit in (_sites.moment_sites, _sites.laplace_sites):
-        assert fit(log_site, numerical(log_site), vector(6.0), vector(0.1)).precision[0] < 0
+    for fit in (_sites.moment_sites, fit_laplace):
+        assert fit(log_site, vector(6.0), vector(0.1)).precision[0] < 0
 
 
-@pytest.mark.parametrize(("centre", "sd"), [(0.0, 1.0), (1000.0, 1.0), (3.0, 1e-2), (-50.0, 1e3)])
+@pytest.mark.parametrize(
+    ("centre", "sd"), [(0, 1), (1000, 1), (3, 1e-2), (-50, 1e3), (-7e5, 30), (2e-3, 1e-3)]
+)
 def test_taylor_finds_the_maximum_of_a_heavy_tailed_likelihood(centre, sd):
     log_site = student_t(centre, sd)
     precision, shift = _sites.taylor_sites(log_site, numerical(log_site), 2)
@@ -247,3 +271,20 @@ def test_taylor_is_empty_without_a_finite_maximum(name):
         precision, shift = _sites.taylor_sites(HARD[name], numerical(HARD[name]), 3)
     np.testing.assert_array_equal(precision, np.zeros(3))
     np.testing.assert_array_equal(shift, np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("fit", "most"), [(_sites.moment_sites, 8), (fit_laplace, 18), (fit_taylor, 12)]
+)
+def test_fits_take_few_calls(fit, most):
+    # A user's likelihood may cost a hundred microseconds a call, whatever the number of sites.
+    centre = np.linspace(-6.0, 6.0, 50)
+    n_calls = 0
+
+    def counted(f):
+        nonlocal n_calls
+        n_calls += 1
+        return student_t(centre)(f)
+
+    fit(counted, np.full(50, 0.3), np.full(50, 2.0))
+    assert 0 < n_calls <= most

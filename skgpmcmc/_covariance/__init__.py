@@ -13,17 +13,20 @@ from ._factor import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
 from ._generic import KernelCovariance
 from ._kernel_form import parse
 from ._stationary import StationaryCovariance
+from ._white_noise import NoiseSplit, split_white_noise
 
 __all__ = [
     "CholeskyFactor",
     "Covariance",
     "KernelCovariance",
+    "NoiseSplit",
     "PseudoPosterior",
     "PseudoPosteriorFactory",
     "StationaryCovariance",
     "check_kernel",
     "describe_fault",
     "make_covariance",
+    "split_white_noise",
 ]
 
 

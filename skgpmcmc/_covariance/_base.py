@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -42,7 +43,7 @@ class Covariance(ABC):
         self.offset_variance = offset_variance
         self.n_constructions = 0
         self.n_failures = 0
-        self._buffers = tuple(_linalg.square_buffer(n) for _ in range(2))
+        self._buffers = _linalg.buffer_pair(n)
         self._diagonals = tuple(_linalg.diagonal_view(buffer) for buffer in self._buffers)
 
     def factor(self, theta: Array, current: CholeskyFactor | None = None) -> CholeskyFactor | None:
@@ -56,10 +57,13 @@ class Covariance(ABC):
             The factor of the chain's state. It stays valid, is returned itself if
             theta is the same, and saves work if only some entries differ.
         """
-        if current is not None and (theta == current.theta).all():
-            return current
+        moved: list[int] = []
+        if current is not None:
+            moved = (theta != current.theta).nonzero()[0].tolist()
+            if not moved:
+                return current
         self.n_constructions += 1
-        factor = self._build(theta, current)
+        factor = self._build(theta, current, moved)
         if factor is None:
             self.n_failures += 1
         return factor
@@ -68,17 +72,18 @@ class Covariance(ABC):
         """Forget what earlier factors left behind, so that the next is built afresh."""
 
     @abstractmethod
-    def _build(self, theta: Array, current: CholeskyFactor | None) -> CholeskyFactor | None:
-        """Build the factor at a theta that differs from the current one."""
+    def _build(
+        self, theta: Array, current: CholeskyFactor | None, moved: list[int]
+    ) -> CholeskyFactor | None:
+        """Build the factor at theta; `moved`: where that differs from the current one."""
 
     def _factor_buffer(
         self, slot: int, theta: Array, variance: float | Array, scale: float = 1.0
     ) -> CholeskyFactor | None:
         """Factor the matrix that stands in the buffer of a slot."""
         lower = self._buffers[slot]
-        finite = (
-            np.isfinite(variance) if isinstance(variance, float) else np.isfinite(variance).all()
-        )
+        constant = isinstance(variance, float)
+        finite = math.isfinite(variance) if constant else np.isfinite(variance).all()
         if not finite or not _linalg.cholesky_in_place(lower):
             return None
         half_log_det = _linalg.log_diagonal_sum(self._diagonals[slot])

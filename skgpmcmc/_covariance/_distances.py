@@ -7,6 +7,9 @@ scale adds one weighted table to it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from .._linalg import Array
@@ -92,8 +95,8 @@ class WeightedDistances:
             self._write_afresh(weights, number, base)
         self._n_fused, self._largest_weights = 0, weights
 
-    def write(self, weights: Array, axis: int | None, number: int, out: Array) -> None:
-        """Write one run of the weighted sum.
+    def writer(self, weights: Array, axis: int | None) -> Callable[[int, Array], None]:
+        """Return the function that writes one run of the weighted sum.
 
         Parameters
         ----------
@@ -101,23 +104,29 @@ class WeightedDistances:
             One for each axis.
         axis : int or None
             The only one in which they differ from those of the base, if there is one.
-        number : int
-            Of the run.
-        out : ndarray
-            As long as the run; overwritten.
+
+        Returns
+        -------
+        write : callable
+            ``write(number, out)`` overwrites `out`, as long as the run of that number.
         """
         base = self._base_weights
         if base is weights:
-            np.copyto(out, self._base[number])
-        elif (
+            return self._write_base
+        if (
             base is None
             or axis is None
             or self._largest_weights[axis] > MAX_WEIGHT_FALL * weights[axis]
         ):
-            self._write_afresh(weights, number, out)
-        else:
-            self._weighted_table(axis, weights[axis] - base[axis], number, out)
-            out += self._base[number]
+            return partial(self._write_afresh, weights)
+        return partial(self._write_updated, axis, weights[axis] - base[axis])
+
+    def _write_base(self, number: int, out: Array) -> None:
+        np.copyto(out, self._base[number])
+
+    def _write_updated(self, axis: int, step: float, number: int, out: Array) -> None:
+        self._weighted_table(axis, step, number, out)
+        out += self._base[number]
 
     def _weighted_table(self, axis: int, weight: float, number: int, out: Array) -> None:
         if self._tables:

@@ -15,9 +15,6 @@ import numpy as np
 from .. import _linalg
 from .._linalg import Array
 
-# Blocks of columns that cover the lower triangle where it is scaled by rows.
-_BLOCK_WIDTH = 128
-
 
 class CholeskyFactor:
     """K = scale^2 L L^T, at one setting of the kernel's hyperparameters.
@@ -74,7 +71,9 @@ class CholeskyFactor:
 
     def colour_transpose(self, vector: Array) -> Array:
         """Return scale L^T x."""
-        return _linalg.multiply_lower(self.lower, vector, transpose=True) * self.scale
+        product = _linalg.multiply_lower(self.lower, vector, transpose=True)
+        product *= self.scale
+        return product
 
     def whiten(self, deviation: Array) -> Array:
         """Return z with scale L z = f - m."""
@@ -82,7 +81,7 @@ class CholeskyFactor:
 
     def log_normal(self, whitened: Array) -> float:
         """Return log N(f; m, K) up to the constant -n log(2 pi) / 2, given z."""
-        return -0.5 * float(whitened @ whitened) - self.half_log_det
+        return -0.5 * float(whitened.dot(whitened)) - self.half_log_det
 
 
 class PseudoPosterior:
@@ -137,7 +136,7 @@ class PseudoPosteriorFactory:
     """
 
     def __init__(self, n: int) -> None:
-        self._buffers = tuple(_linalg.square_buffer(n) for _ in range(2))
+        self._buffers = _linalg.buffer_pair(n)
         self._diagonals = tuple(_linalg.diagonal_view(buffer) for buffer in self._buffers)
 
     def build(
@@ -149,10 +148,8 @@ class PseudoPosteriorFactory:
         root = np.sqrt(precision)
         if factor.scale != 1.0:
             root *= factor.scale
-        column = root[:, np.newaxis]
-        for start in range(0, len(root), _BLOCK_WIDTH):
-            columns = slice(start, start + _BLOCK_WIDTH)
-            np.multiply(factor.lower[start:, columns], column[start:], out=matrix[start:, columns])
+        # One call on whole columns is faster than several on the triangle alone.
+        np.multiply(factor.lower, root[:, np.newaxis], out=matrix)
         _linalg.gram_in_place(matrix)
         diagonal = self._diagonals[slot]
         diagonal += 1.0

@@ -32,7 +32,9 @@ class KernelCovariance(Covariance):
         self._kernel = kernel
         self._X = X
 
-    def _build(self, theta: Array, current: CholeskyFactor | None) -> CholeskyFactor | None:
+    def _build(
+        self, theta: Array, current: CholeskyFactor | None, moved: list[int]
+    ) -> CholeskyFactor | None:
         slot = 0 if current is None else 1 - current.slot
         matrix = self._buffers[slot]
         # K is symmetric: its rows are the columns of the Fortran-ordered buffer.

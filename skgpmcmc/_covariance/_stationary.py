@@ -45,17 +45,17 @@ def _matern52(distance: Array, scratch: Array) -> None:
     distance *= scratch
 
 
-def _nothing(distance: Array, scratch: Array) -> None:
-    pass
+def _squared_exponential(distance: Array, scratch: Array) -> None:
+    np.exp(distance, out=distance)
 
 
-#: nu -> what overwrites the tabulated distance (see StationaryForm.distance_factor),
-#: and the function that then writes the correlation into the matrix.
-_CORRELATIONS: dict[float, tuple[Callable[[Array, Array], None], np.ufunc]] = {
-    0.5: (_matern12, np.positive),
-    1.5: (_matern32, np.positive),
-    2.5: (_matern52, np.positive),
-    math.inf: (_nothing, np.exp),
+#: nu -> what overwrites the tabulated distance (see StationaryForm.distance_factor) by
+#: the correlation.
+_CORRELATIONS: dict[float, Callable[[Array, Array], None]] = {
+    0.5: _matern12,
+    1.5: _matern32,
+    2.5: _matern52,
+    math.inf: _squared_exponential,
 }
 
 
@@ -83,17 +83,19 @@ class StationaryCovariance(Covariance):
         self._triangle = Triangle(X.shape[0])
         self._distances = WeightedDistances(axes, form.distance_factor, self._triangle)
         self._weights: list[Array | None] = [None, None]
-        self._work = np.empty(self._triangle.longest)
-        self._scratch = np.empty(self._triangle.longest)
-        self._work_views = self._triangle.packed_views(self._work)
+        work, scratch = np.empty((2, self._triangle.longest))
+        packed = zip(self._triangle.runs, self._triangle.packed_views(work), strict=True)
+        self._work = [(work[: run.size], scratch[: run.size], views) for run, views in packed]
         self._views = [self._triangle.matrix_views(buffer) for buffer in self._buffers]
 
     def forget(self) -> None:
         """Forget the distances that fused updates, and their rounding errors, have left."""
         self._distances.forget()
 
-    def _build(self, theta: Array, current: CholeskyFactor | None) -> CholeskyFactor | None:
-        weights, axis = self._new_weights(theta, current)
+    def _build(
+        self, theta: Array, current: CholeskyFactor | None, moved: list[int]
+    ) -> CholeskyFactor | None:
+        weights, axis = self._new_weights(theta, current, moved)
         amplitude = product(self._form.amplitude, theta)
         in_range = amplitude > 0.0 and math.isfinite(amplitude * (1.0 + self.jitter))
         if not in_range or weights is None:
@@ -111,7 +113,7 @@ class StationaryCovariance(Covariance):
         return self._build_sum(slot, theta, amplitude)
 
     def _new_weights(
-        self, theta: Array, current: CholeskyFactor | None
+        self, theta: Array, current: CholeskyFactor | None, moved: list[int]
     ) -> tuple[Array | None, int | None]:
         """Return the weights of the axes, None if not finite; and the only one that differs.
 
@@ -122,27 +124,27 @@ class StationaryCovariance(Covariance):
         if current is None or old is None:
             return _finite(leaf.natural(theta) ** -2.0), None
         self._distances.set_base(old)
-        moved = np.flatnonzero(theta != current.theta) - leaf.start
-        moved = moved[(moved >= 0) & (moved < old.size)] if leaf.free else moved[:0]
-        if not moved.size:
+        stop = leaf.start + old.size
+        axes = [i - leaf.start for i in moved if leaf.start <= i < stop] if leaf.free else []
+        if not axes:
             return old, None
-        if moved.size > 1:
+        if len(axes) > 1:
             return _finite(leaf.natural(theta) ** -2.0), None
-        axis = int(moved[0])
+        axis = axes[0]
         weights = old.copy()
         weights[axis] = np.exp(-2.0 * theta[leaf.start + axis])
         return (weights if math.isfinite(weights[axis]) else None), axis
 
     def _fill(self, slot: int, weights: Array, axis: int | None) -> None:
         """Write the correlations into the lower triangle of a buffer."""
-        transform, write = _CORRELATIONS[self._form.nu]
-        blocks = zip(self._work_views, self._views[slot], strict=True)
-        for number, (sources, targets) in enumerate(blocks):
-            work = self._work[: self._triangle.runs[number].size]
-            self._distances.write(weights, axis, number, work)
-            transform(work, self._scratch[: work.size])
+        correlate = _CORRELATIONS[self._form.nu]
+        write_distances = self._distances.writer(weights, axis)
+        runs = zip(self._work, self._views[slot], strict=True)
+        for number, ((work, scratch, sources), targets) in enumerate(runs):
+            write_distances(number, work)
+            correlate(work, scratch)
             for source, target in zip(sources, targets, strict=True):
-                write(source, out=target)
+                np.copyto(target, source)
 
     def _build_sum(self, slot: int, theta: Array, amplitude: float) -> CholeskyFactor | None:
         offset = sum(product(leaves, theta) for leaves in self._form.offset)

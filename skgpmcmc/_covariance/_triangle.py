@@ -16,8 +16,8 @@ from .._linalg import Array
 # Narrow blocks waste less above the diagonal, wide ones need fewer calls: at a
 # microsecond a call and a nanosecond an entry they balance near this width.
 _BLOCK_WIDTH = 32
-# Entries of a run: 256 kB, half of a small second-level cache.
-_RUN_SIZE = 2**15
+# Entries of a run: 512 kB, half of a second-level cache.
+_RUN_SIZE = 2**16
 
 
 class Run(NamedTuple):

@@ -1,33 +1,32 @@
-"""What all estimators share: validation, sampling, diagnostics."""
+"""What all estimators share: validation, sampling, latent predictions."""
 
 from __future__ import annotations
 
-import math
-import warnings
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import Kernel
+from sklearn.gaussian_process.kernels import CompoundKernel, Kernel
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._chain import SamplerSettings
 from .._covariance import check_kernel
+from .._linalg import Array
 from .._model import LatentGaussianModel
-from .._sampler import run_chains
+from .._sampler import run_groups
 from ..likelihoods import Likelihood
-from ._defaults import DataScaledPriors, default_kernel
+from ..trace import Trace
+from ._convergence import warn_if_not_converged
+from ._inputs import as_objects, check_memory
+from ._mixtures import total_moments
 from ._prediction import PosteriorDraws
+from ._warm_start import Continuation
 
-# Beyond these a quantity is reported as not converged (Vehtari et al. 2021 ask for
-# R-hat below 1.01 and 400 effective draws for publication; a warning at every fit
-# that is good enough for predictions would be ignored).
-_MAX_RHAT = 1.05
-_MIN_ESS = 100.0
+# First iterations of the warm-up that find the bulk of the posterior.
+_N_APPROXIMATE = 30
 
 
 class BaseMCMCGaussianProcess(BaseEstimator):
@@ -45,16 +44,25 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         "n_draws": [Interval(Integral, 4, None, closed="left")],
         "thin": [Interval(Integral, 1, None, closed="left")],
         "max_prediction_draws": [Interval(Integral, 1, None, closed="left")],
+        "memory_limit": [None, Interval(Real, 0, None, closed="neither")],
         "copy_X_train": ["boolean"],
+        "warm_start": ["boolean"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = self._takes_vectors()
+        return tags
+
+    def _takes_vectors(self) -> bool:
+        return self.kernel is None or self.kernel.requires_vector_input
+
     def _validate_inputs(self, X: Any, *, reset: bool, **options: Any) -> Any:
         """Check X, and y where given, as the kernel takes them."""
-        vectors = self.kernel is None or self.kernel.requires_vector_input
-        if vectors:
+        if self._takes_vectors():
             return validate_data(self, X, dtype=np.float64, reset=reset, **options)
         X = as_objects(X)
         # NaN is undefined for objects.
@@ -62,36 +70,80 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         options = {"ensure_2d": False, "dtype": None, "ensure_all_finite": finite, **options}
         return validate_data(self, X, reset=reset, **options)
 
-    def _sample(self, likelihood: Likelihood, X: Any, signal_variance: float) -> None:
-        """Run the chains, and set the fitted attributes that all estimators have."""
-        kernel = default_kernel(X) if self.kernel is None else self.kernel
+    def _validate_new(self, X: Any) -> Any:
+        """Check inputs to predict at."""
+        check_is_fitted(self)
+        return self._validate_inputs(X, reset=False)
+
+    def _sample(
+        self,
+        kernel: Kernel,
+        groups: Sequence[Sequence[Likelihood]],
+        labels: Sequence[Any] | None = None,
+        **model_options: Any,
+    ) -> None:
+        """Run the chains at X_train_, and set the fitted attributes that all estimators have.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Of the latent functions.
+        groups : sequence of sequence of Likelihood
+            Independent problems, each of one or several coupled latent functions.
+        labels : sequence, optional
+            One for each latent function, if there are several.
+        **model_options
+            See `LatentGaussianModel`.
+        """
+        X = self.X_train_
         check_kernel(kernel, X)
-        model = LatentGaussianModel(
-            kernel,
-            X,
-            likelihood,
-            priors=self.priors,
-            defaults=DataScaledPriors(
-                kernel, X, signal_variance, bounds_are_set=self.kernel is not None
-            ),
-            mean=self.mean,
-        )
-        trace = run_chains(
-            model,
-            self._settings(),
+        n_columns = X.shape[1] if np.ndim(X) == 2 else 1
+        check_memory(len(X), n_columns, self.n_jobs, self.memory_limit)
+        options = {"priors": self.priors, "mean": self.mean, **model_options}
+        models = [
+            [LatentGaussianModel(kernel, X, likelihood, **options) for likelihood in group]
+            for group in groups
+        ]
+        settings = self._settings()
+        continuation = Continuation.of(self, models, settings)
+        self._traces = run_groups(
+            models,
+            settings,
             n_chains=self.n_chains,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
+            previous=continuation.previous(self) if self.warm_start else None,
         )
-        self.trace_ = trace
-        self.posterior_ = trace.posterior()
-        self.diagnostics_ = trace.summary()
+        self._continuation = continuation
+        self._latent_kernel, self._jitter = kernel, models[0][0].jitter
+        self._set_fitted([trace for group in self._traces for trace in group], labels)
+
+    def _set_fitted(self, traces: list[Trace], labels: Sequence[Any] | None) -> None:
+        """Set posterior, diagnostics and kernel at its median, and warn once if need be."""
+        if labels is None:
+            self.trace_: Any = traces[0]
+            self.posterior_ = traces[0].posterior()
+            self.diagnostics_ = traces[0].summary()
+        else:
+            self.trace_ = traces
+            posteriors = [trace.posterior() for trace in traces]
+            names = posteriors[0]
+            self.posterior_ = {n: np.stack([p[n] for p in posteriors], axis=2) for n in names}
+            self.diagnostics_ = {
+                f"{label}: {name}": row
+                for label, trace in zip(labels, traces, strict=True)
+                for name, row in trace.summary().items()
+            }
+        kernels = [self._median_kernel(trace) for trace in traces]
+        self.kernel_ = kernels[0] if labels is None else CompoundKernel(kernels)
         self.n_iter_ = self.n_warmup + self.n_draws * self.thin
-        theta = np.array([np.median(column) for column in np.moveaxis(trace.theta, -1, 0)])
-        self.kernel_ = kernel.clone_with_theta(theta[: model.layout.n_kernel])
-        self._jitter = model.jitter
-        self._warn_if_not_converged()
+        warn_if_not_converged(self.diagnostics_, self.n_draws, self.n_warmup)
+
+    def _median_kernel(self, trace: Trace) -> Kernel:
+        """Return the latent function's kernel at the posterior median."""
+        theta = np.median(trace.all_theta(), axis=0) if len(trace.layout) else np.empty(0)
+        return self._latent_kernel.clone_with_theta(theta[: trace.layout.n_kernel])
 
     def _settings(self) -> SamplerSettings:
         update = self.hyperparameter_update
@@ -100,72 +152,92 @@ class BaseMCMCGaussianProcess(BaseEstimator):
                 "hyperparameter_update must be 'slice' or a proposal that can be called with theta "
                 f"and a generator; got the class {update.__name__}. Give an instance of it."
             )
+        auto = self.representation == "auto"
+        representation = self._default_representation() if auto else self.representation
+        exact = representation == "marginal"
         return SamplerSettings(
-            representation="surr-site" if self.representation == "auto" else self.representation,
+            representation=representation,
             proposal=None if update == "slice" else update,
             n_warmup=self.n_warmup,
             n_draws=self.n_draws,
             thin=self.thin,
+            n_approximate=0 if exact else min(_N_APPROXIMATE, self.n_warmup // 2),
             n_latent_updates=self.n_latent_updates,
         )
 
-    def _posterior_draws(self, X_latent: Any) -> PosteriorDraws:
-        return PosteriorDraws.from_trace(
-            self.kernel_, X_latent, self.trace_, self._jitter, self.max_prediction_draws
-        )
+    def _default_representation(self) -> str:
+        return "surr-site"
 
-    def _warn_if_not_converged(self) -> None:
-        """Warn once, naming the worst quantity and what to do."""
-        worst = _worst_quantity(self.diagnostics_)
-        if worst is None:
-            return
-        name, row = worst
-        message = (
-            f"The chains have not converged: the worst quantity is {name!r} with R-hat "
-            f"{row['rhat']:.3f} (should be below {_MAX_RHAT}) and {row['ess_bulk']:.0f} effective "
-            f"draws (should be above {_MIN_ESS:.0f}). Raise n_draws (now {self.n_draws}) and "
-            f"n_warmup (now {self.n_warmup}), or state narrower priors. The table of all "
-            "quantities is in diagnostics_."
-        )
-        warnings.warn(message, ConvergenceWarning, stacklevel=4)
+    def _posterior_draws(self) -> list[PosteriorDraws]:
+        """Return what predictions average over, for each latent function."""
+        return [
+            PosteriorDraws.from_trace(
+                self._latent_kernel, self.X_train_, trace, self._jitter, self.max_prediction_draws
+            )
+            for group in self._traces
+            for trace in group
+        ]
+
+    def predict_latent(
+        self, X: Any, return_std: bool = False, return_cov: bool = False
+    ) -> Array | tuple[Array, Array]:
+        """Return the posterior mean of the latent function, averaged over the draws.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        return_std : bool, default=False
+            Whether to return the posterior standard deviation too.
+        return_cov : bool, default=False
+            Whether to return the posterior covariance of all rows too.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,) or (n_samples, n_functions)
+            Posterior mean; a column for each latent function, if there are several.
+        std : ndarray of the same shape
+            Only if `return_std`; by the law of total variance over the draws.
+        cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_functions)
+            Only if `return_cov`.
+
+        Raises
+        ------
+        RuntimeError
+            If both `return_std` and `return_cov` are asked for.
+        """
+        check_one_spread(return_std, return_cov)
+        X = self._validate_new(X)
+        functions = self._posterior_draws()
+        moments = latent_covariance if return_cov else latent_moments
+        means, spreads = zip(*(moments(draws, X) for draws in functions), strict=True)
+        single = len(functions) == 1
+        mean = means[0] if single else np.stack(means, axis=-1)
+        if not (return_std or return_cov):
+            return mean
+        spread = spreads[0] if single else np.stack(spreads, axis=-1)
+        return mean, np.sqrt(spread) if return_std else spread
 
 
-def _worst_quantity(
-    diagnostics: dict[str, dict[str, float]],
-) -> tuple[str, dict[str, float]] | None:
-    """Return the quantity whose R-hat or ESS is furthest beyond its limit, if any is."""
-
-    def badness(row: dict[str, float]) -> float:
-        ratios = (row["rhat"] - 1.0) / (_MAX_RHAT - 1.0), _MIN_ESS / max(row["ess_bulk"], 1e-300)
-        # NaN: a quantity that never moved, or too few draws to tell.
-        return max(math.inf if math.isnan(ratio) else ratio for ratio in ratios)
-
-    name = max(diagnostics, key=lambda n: badness(diagnostics[n]))
-    return (name, diagnostics[name]) if badness(diagnostics[name]) > 1.0 else None
+def check_one_spread(return_std: bool, return_cov: bool) -> None:
+    """Raise scikit-learn's error if both are asked for."""
+    if return_std and return_cov:
+        raise RuntimeError("At most one of return_std or return_cov can be requested.")
 
 
-def as_objects(X: Any) -> Any:
-    """Return a list of objects of unequal lengths as an array of objects; all else as it is."""
-    if not isinstance(X, list | tuple):
-        return X
-    try:
-        np.asarray(X)
-    except ValueError:  # ragged
-        objects = np.empty(len(X), dtype=object)
-        objects[:] = X
-        return objects
-    return X
+def latent_moments(draws: PosteriorDraws, X: Any) -> tuple[Array, Array]:
+    """Return mean and variance of f at each row, averaged over the draws."""
+    mean, variance = np.empty(len(X)), np.empty(len(X))
+    for rows, means, variances in draws.chunks(X):
+        mean[rows], variance[rows] = total_moments(means, variances)
+    return mean, variance
 
 
-def share_latents(X: Any, *, vectors: bool) -> tuple[Any, NDArray[np.intp] | None]:
-    """Return the distinct rows of X and, for each row, the one it equals.
-
-    Exactly repeated rows share one latent variable: the covariance stays positive
-    definite, and the cost falls.
-    """
-    if not vectors:
-        return X, None
-    distinct, inverse = np.unique(X, axis=0, return_inverse=True)
-    if len(distinct) == len(X):
-        return X, None
-    return distinct, inverse.reshape(-1)
+def latent_covariance(draws: PosteriorDraws, X: Any) -> tuple[Array, Array]:
+    """Return mean and covariance of f at all rows, averaged over the draws."""
+    joint = [draws.joint(X, d) for d in range(len(draws))]
+    means = np.array([mean for mean, _ in joint])
+    mean = means.mean(axis=0)
+    deviations = means - mean
+    covariance = sum(covariance for _, covariance in joint) / len(joint)
+    return mean, covariance + deviations.T @ deviations / len(joint)

@@ -1,32 +1,43 @@
-"""Binary classification."""
+"""Classification."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.gaussian_process.kernels import Kernel
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
-from ..likelihoods import BernoulliLogit, BernoulliProbit
-from ._base import BaseMCMCGaussianProcess, share_latents
+from ..likelihoods import Bernoulli, BernoulliLogit, BernoulliProbit, SoftmaxClass
+from ._base import BaseMCMCGaussianProcess
+from ._defaults import DataScaledPriors, default_kernel
+from ._inputs import check_level, check_quantiles, check_sample_weight, share_latents
+from ._mixtures import normal_nodes, normal_quantiles, softmax_probabilities
+from ._prediction import sample_latent
 
-_LINKS = {"logit": BernoulliLogit, "probit": BernoulliProbit}
+_LINKS: dict[str, type[Bernoulli]] = {"logit": BernoulliLogit, "probit": BernoulliProbit}
 # Typical variance of the latent function. On the logit scale a standard deviation
 # of 2 spreads probabilities over (0.02, 0.98); the prior allows for much more.
 _SIGNAL_VARIANCE = 4.0
+# Of a constant mean of the latent function.
+_MEAN_SD = 2.0
+# For each draw; different draws have different nodes of one sequence.
+_N_SOFTMAX_NODES = 64
+_N_QUANTILE_NODES = 8
 
 
 class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
     """Gaussian process classification, the kernel's hyperparameters integrated out.
 
     The latent function and the hyperparameters are sampled from their joint posterior
-    by Markov chain Monte Carlo [1]_, and predictions average over the draws. Two
-    classes; for more, wrap it in `sklearn.multiclass.OneVsRestClassifier`.
+    by Markov chain Monte Carlo [1]_, and predictions average over the draws.
 
     Parameters
     ----------
@@ -39,6 +50,11 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
     mean : {"zero", "constant"}, default="zero"
         Prior mean of the latent function. A constant one is a further hyperparameter,
         named ``"mean"``, with a normal prior of standard deviation 2.
+    multi_class : {"one_vs_rest", "softmax"}, default="one_vs_rest"
+        For more than two classes: a binary model of each class against the others, the
+        probabilities normalised; or one joint model with a latent function and
+        hyperparameters for each class. ``"softmax"`` does so for two classes too, and
+        needs the logit link.
     representation : str or float, default="auto"
         What is held fixed while the hyperparameters move: ``"surr-site"`` (what
         ``"auto"`` means), ``"post-site"``, ``"prior-white"``, ``"fixed"``, or the variance
@@ -62,8 +78,14 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         Iterations for each kept draw.
     max_prediction_draws : int, default=200
         Posterior draws, evenly spread, that predictions average over.
+    memory_limit : float or None, default=8.0
+        Gigabytes that the chains that run at the same time may take; more rows than
+        that are an error before anything is allocated. None is no limit.
     copy_X_train : bool, default=True
         Whether the fitted estimator keeps its own copy of the training inputs.
+    warm_start : bool, default=False
+        Whether `fit` with a larger `n_draws`, and all else as before, continues the chains:
+        250 draws and then 500 are the draws of 500 in one go, bit for bit.
     n_jobs : int, default=None
         Chains that run at the same time; the draws do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -73,19 +95,22 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     posterior_ : dict
         Name of a hyperparameter -> draws on the natural scale, shape
-        (n_chains, n_draws), or (n_chains, n_draws, size).
+        (n_chains, n_draws), or (n_chains, n_draws, size). With several latent functions
+        there is an axis for them, shape (n_chains, n_draws, n_classes[, size]).
     diagnostics_ : dict
-        Name of a quantity -> mean, sd, mcse, ess_bulk, ess_tail, rhat.
-    trace_ : Trace
-        All draws and costs.
+        Name of a quantity -> mean, sd, mcse, ess_bulk, ess_tail, rhat. With several
+        latent functions the names begin with the class, as in ``"setosa: mean"``.
+    trace_ : Trace, or list of Trace
+        All draws and costs; for several latent functions one for each.
     kernel_ : kernel instance
-        The kernel at the posterior median, for reading only.
+        The kernel at the posterior median, for reading only; a `CompoundKernel` for
+        several latent functions.
     X_train_ : array-like of shape (n_latent, n_features)
-        Distinct training inputs.
+        Distinct training inputs, sorted.
     n_features_in_ : int
         Number of features seen by `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -113,6 +138,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
     _parameter_constraints: ClassVar[dict] = {
         **BaseMCMCGaussianProcess._parameter_constraints,
         "link": [StrOptions(set(_LINKS))],
+        "multi_class": [StrOptions({"one_vs_rest", "softmax"})],
     }
 
     def __init__(
@@ -121,6 +147,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         *,
         link: str = "logit",
         mean: str = "zero",
+        multi_class: str = "one_vs_rest",
         representation: str | float = "auto",
         hyperparameter_update: Any = "slice",
         n_latent_updates: int = 10,
@@ -130,7 +157,9 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         n_draws: int = 500,
         thin: int = 1,
         max_prediction_draws: int = 200,
+        memory_limit: float | None = 8.0,
         copy_X_train: bool = True,
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -138,6 +167,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         self.kernel = kernel
         self.link = link
         self.mean = mean
+        self.multi_class = multi_class
         self.representation = representation
         self.hyperparameter_update = hyperparameter_update
         self.n_latent_updates = n_latent_updates
@@ -147,19 +177,15 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         self.n_draws = n_draws
         self.thin = thin
         self.max_prediction_draws = max_prediction_draws
+        self.memory_limit = memory_limit
         self.copy_X_train = copy_X_train
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.two_d_array = self.kernel is None or self.kernel.requires_vector_input
-        return tags
-
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any) -> MCMCGaussianProcessClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MCMCGaussianProcessClassifier:
         """Sample the posterior given training data.
 
         Parameters
@@ -167,7 +193,9 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         X : array-like of shape (n_samples, n_features)
             Inputs; a list of objects if the kernel takes these.
         y : array-like of shape (n_samples,)
-            Labels of two classes.
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative. A whole number acts like that many copies of the row.
 
         Returns
         -------
@@ -177,39 +205,64 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         Raises
         ------
         ValueError
-            For input that is not finite or of the wrong shape, a number of classes
-            other than two, or priors that do not fit the kernel.
+            For input that is not finite or of the wrong shape, a single class, priors
+            that do not fit the kernel, and more rows than `memory_limit` allows.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If R-hat or the effective sample size of a quantity says that the chains
+            are too short.
         """
         X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train)
         check_classification_targets(y)
+        weights = check_sample_weight(sample_weight, len(y))
+        if weights is not None:
+            X, y, weights = X[weights > 0.0], y[weights > 0.0], weights[weights > 0.0]
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) != 2:
-            raise ValueError(self._n_classes_message())
-        vectors = self.kernel is None or self.kernel.requires_vector_input
-        self.X_train_, latent_index = share_latents(X, vectors=vectors)
-        signs = np.where(codes == 1, 1.0, -1.0)
-        likelihood = _LINKS[self.link](signs, latent_index=latent_index)
-        self._sample(likelihood, self.X_train_, _SIGNAL_VARIANCE)
-        self._success_probability = likelihood.success_probability
-        return self
-
-    def _n_classes_message(self) -> str:
-        n_classes = len(self.classes_)
-        if n_classes == 1:
-            return (
-                "MCMCGaussianProcessClassifier needs samples of two classes; got 1 class, "
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least two classes; got 1 class, "
                 f"{self.classes_.tolist()[0]!r}. Check y."
             )
-        return (
-            "Only binary classification is supported. MCMCGaussianProcessClassifier needs two "
-            f"classes; got {n_classes}. Wrap it in sklearn.multiclass.OneVsRestClassifier."
+        self.X_train_, index = share_latents(X, self.kernel)
+        kernel = default_kernel(self.X_train_) if self.kernel is None else self.kernel
+        groups = self._likelihoods(codes, latent_index=index, sample_weight=weights)
+        defaults = DataScaledPriors(
+            kernel,
+            self.X_train_,
+            _SIGNAL_VARIANCE,
+            mean=(0.0, _MEAN_SD),
+            bounds_are_set=self.kernel is not None,
         )
+        labels = None if len(groups) * len(groups[0]) == 1 else self.classes_.tolist()
+        self._sample(kernel, groups, labels, defaults=defaults)
+        self._likelihood = groups[0][0]
+        self._is_softmax = self.multi_class == "softmax"
+        return self
+
+    def _likelihoods(self, codes: NDArray[np.intp], **options: Any) -> list[list[Bernoulli]]:
+        """Return independent problems, each a list of coupled latent functions."""
+        n_classes = len(self.classes_)
+        signs = [np.where(codes == c, 1.0, -1.0) for c in range(n_classes)]
+        if self.multi_class == "softmax":
+            if self.link != "logit":
+                raise ValueError(
+                    f"multi_class='softmax' needs link='logit'; got link={self.link!r}. Use "
+                    "multi_class='one_vs_rest' for the probit link."
+                )
+            return [[SoftmaxClass(s, n_classes, **options) for s in signs]]
+        likelihood = _LINKS[self.link]
+        if n_classes == 2:
+            return [[likelihood(signs[1], **options)]]
+        return [[likelihood(s, **options)] for s in signs]
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes, averaged over the posterior.
 
         For each draw the latent function at X is normal given the draw; the average of
-        the link over it is computed by quadrature, so that predictions are deterministic.
+        the link over it is computed by quadrature, for softmax on fixed low-discrepancy
+        nodes, so that predictions are deterministic.
 
         Parameters
         ----------
@@ -218,17 +271,41 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
 
         Returns
         -------
-        probabilities : ndarray of shape (n_samples, 2)
+        probabilities : ndarray of shape (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
-        check_is_fitted(self)
-        X = self._validate_inputs(X, reset=False)
-        draws = self._posterior_draws(self.X_train_)
-        positive = np.zeros(len(X))
-        for mean, variance in draws.moments(X):
-            positive += self._success_probability(mean, variance)
-        positive /= len(draws)
-        return np.column_stack([1.0 - positive, positive])
+        X = self._validate_new(X)
+        functions = self._posterior_draws()
+        probabilities = np.empty((len(X), len(self.classes_)))
+        for chunk in zip(*(draws.chunks(X) for draws in functions), strict=True):
+            rows = chunk[0][0]
+            if self._is_softmax:
+                probabilities[rows] = _mean_softmax(chunk)
+                continue
+            columns = [
+                self._likelihood.success_probability(mean, variance).mean(axis=0)
+                for _, mean, variance in chunk
+            ]
+            if len(columns) == 1:
+                columns = [1.0 - columns[0], columns[0]]
+            probabilities[rows] = np.column_stack(columns)
+        return probabilities / probabilities.sum(axis=1, keepdims=True)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> Array:
         """Return the most probable classes.
@@ -243,5 +320,135 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         labels : ndarray of shape (n_samples,)
             Elements of `classes_`.
         """
-        probabilities = self.predict_proba(X)
-        return self.classes_[(probabilities[:, 1] > 0.5).astype(int)]
+        probabilities = self.predict_proba(X)  # raises first if not fitted
+        return self.classes_[probabilities.argmax(axis=1)]
+
+    def predict_interval(self, X: Any, confidence_level: float = 0.9) -> Array:
+        """Return central posterior intervals of the probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        confidence_level : float, default=0.9
+            Posterior probability of each interval, in (0, 1).
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_samples, 2) or (n_samples, n_classes, 2)
+            Lower and upper end: for two classes of the probability of ``classes_[1]``,
+            for more, or softmax, of every class.
+        """
+        check_level(confidence_level)
+        tail = 0.5 * (1.0 - confidence_level)
+        return self.predict_quantiles(X, [tail, 1.0 - tail])
+
+    def predict_quantiles(self, X: Any, quantiles: Any) -> Array:
+        """Return posterior quantiles of the probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        quantiles : array-like of shape (n_quantiles,)
+            Probabilities in [0, 1].
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples, n_quantiles) or (n_samples, n_classes, n_quantiles)
+            For two classes of the probability of ``classes_[1]``, for more, or softmax,
+            of every class.
+        """
+        quantiles = check_quantiles(quantiles)
+        X = self._validate_new(X)
+        parts = []
+        for chunk in zip(*(draws.chunks(X) for draws in self._posterior_draws()), strict=True):
+            if len(chunk) == 1:
+                _, mean, variance = chunk[0]
+                parts.append(self._likelihood.link(normal_quantiles(mean, variance, quantiles)))
+            else:
+                parts.append(self._class_quantiles(chunk, quantiles))
+        return np.concatenate(parts)
+
+    def _class_quantiles(self, chunk: Any, quantiles: Array) -> Array:
+        """Return quantiles over latent values on fixed nodes, all draws together."""
+        mean, variance = (np.array([part[i] for part in chunk]) for i in (1, 2))
+        nodes = [normal_nodes(_N_QUANTILE_NODES, len(mean), d) for d in range(mean.shape[1])]
+        # Axes: class, draw, node, row.
+        latent = mean[:, :, None, :] + np.einsum(
+            "cdr,dnc->cdnr", np.sqrt(variance), np.array(nodes)
+        )
+        scale = softmax(latent, axis=0) if self._is_softmax else self._likelihood.link(latent)
+        probabilities = scale / scale.sum(axis=0)
+        flat = probabilities.reshape(len(mean), -1, mean.shape[2])
+        return np.moveaxis(np.quantile(flat, quantiles, axis=1), 0, -1).transpose(1, 0, 2)
+
+    def log_predictive_density(self, X: Any, y: Any) -> Array:
+        """Return the logarithm of the probability of the true class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Class labels, all of them in `classes_`.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        ValueError
+            For labels that `fit` has not seen.
+        """
+        log_probabilities = self.predict_log_proba(X)
+        y = column_or_1d(y)
+        check_consistent_length(log_probabilities, y)
+        unknown = np.setdiff1d(y, self.classes_)
+        if unknown.size:
+            raise ValueError(
+                f"y has labels that fit has not seen: {unknown[:3].tolist()}; the classes are "
+                f"{self.classes_.tolist()}."
+            )
+        return log_probabilities[np.arange(len(y)), np.searchsorted(self.classes_, y)]
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Draw labels from their posterior predictive distribution, jointly over the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Inputs.
+        n_samples : int, default=1
+            Number of draws for each row.
+        random_state : int, RandomState instance or None, default=None
+            Determines the draws.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows, n_samples)
+            Elements of `classes_`.
+        """
+        X = self._validate_new(X)
+        rng = check_random_state(random_state)
+        latent = np.array(sample_latent(self._posterior_draws(), X, n_samples, rng)[1])
+        if len(latent) == 1:
+            probability = self._likelihood.link(latent[0])
+            return self.classes_[(rng.random_sample(probability.shape) < probability).astype(int)]
+        scale = softmax(latent, axis=0) if self._is_softmax else self._likelihood.link(latent)
+        bounds = np.cumsum(scale / scale.sum(axis=0), axis=0)
+        return self.classes_[(rng.random_sample(bounds.shape[1:]) > bounds[:-1]).sum(axis=0)]
+
+
+def _mean_softmax(chunk: Any) -> Array:
+    """Return the softmax averaged over the draws, each with its own block of nodes."""
+    mean, variance = (np.array([part[i] for part in chunk]) for i in (1, 2))
+    n_classes, n_draws, _ = mean.shape
+    total = sum(
+        softmax_probabilities(
+            mean[:, d], variance[:, d], normal_nodes(_N_SOFTMAX_NODES, n_classes, d)
+        )
+        for d in range(n_draws)
+    )
+    return np.asarray(total) / n_draws

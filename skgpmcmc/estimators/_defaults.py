@@ -17,8 +17,6 @@ from ..priors import HyperparameterSpec, log_uniform_default
 _SKLEARN_BOUNDS = (1e-5, 1e5)
 # Squared distances of columns that vary less underflow, of the reciprocal overflow.
 _SMALLEST_SPREAD = 1e-100
-# Of a constant mean of the latent function.
-_MEAN_SD = 2.0
 
 
 class DataScaledPriors:
@@ -31,7 +29,9 @@ class DataScaledPriors:
       all columns together (isotropic), so that typical points are correlated in
       any number of dimensions; log-sd 1;
     - the signal variance: median `signal_variance`, log-sd 1.5;
-    - a constant mean: normal, sd 2;
+    - the noise level: median `noise_level`, log-sd 2;
+    - degrees of freedom: gamma (shape 2, scale 10) from 2 upwards, where the variance exists;
+    - a constant mean: normal;
     - everything else: median at the value the kernel was given, log-sd 1.5.
 
     Parameters
@@ -42,12 +42,23 @@ class DataScaledPriors:
         Training inputs.
     signal_variance : float
         Typical variance of the latent function.
+    noise_level : float, optional
+        Typical variance of the noise, if it is a hyperparameter.
+    mean : tuple of float
+        Location and standard deviation of the prior of a constant mean.
     bounds_are_set : bool
         Whether bounds other than scikit-learn's default are the user's wish.
     """
 
     def __init__(
-        self, kernel: Kernel, X: Any, signal_variance: float, *, bounds_are_set: bool
+        self,
+        kernel: Kernel,
+        X: Any,
+        signal_variance: float,
+        *,
+        noise_level: float | None = None,
+        mean: tuple[float, float] = (0.0, 1.0),
+        bounds_are_set: bool,
     ) -> None:
         self._bounds_are_set = bounds_are_set
         self._values = {
@@ -55,11 +66,15 @@ class DataScaledPriors:
         }
         self._spread = column_spread(X)
         self._signal_variance = signal_variance
+        self._noise_level = noise_level
+        self._mean = mean
 
     def __call__(self, spec: HyperparameterSpec, element: int) -> Any:
         """Return the prior of one element of a hyperparameter."""
         if spec.name == "mean":
-            return stats.norm(0.0, _MEAN_SD)
+            return stats.norm(*self._mean)
+        if spec.name == "degrees_of_freedom":
+            return stats.gamma(2.0, loc=2.0, scale=10.0)
         bounds = None if spec.bounds is None else tuple(spec.bounds[element])
         if self._bounds_are_set and bounds not in (None, _SKLEARN_BOUNDS):
             return log_uniform_default(spec, element)
@@ -75,6 +90,8 @@ class DataScaledPriors:
             return float(np.sqrt(spread @ spread)), 1.0
         if kind == "constant_value":
             return self._signal_variance, 1.5
+        if kind == "noise_level" and self._noise_level is not None:
+            return self._noise_level, 2.0
         return float(self._values[spec.name][element]), 1.5
 
 
@@ -106,10 +123,11 @@ def column_spread(X: Any) -> Array | None:
     return np.where(spread > 0.0, spread, 1.0)
 
 
-def default_kernel(X: Array) -> Kernel:
-    """Return a constant times an ARD squared exponential, length scales as wide as the data."""
+def default_kernel(X: Array, variance: float = 1.0) -> Kernel:
+    """Return a constant times an ARD squared exponential, scaled to the data."""
     spread = column_spread(X)
     assert spread is not None
     scale = spread * math.sqrt(X.shape[1])
     low, high = _SKLEARN_BOUNDS
-    return ConstantKernel(1.0) * RBF(scale, np.column_stack([low * scale, high * scale]))
+    constant = ConstantKernel(variance, (low * variance, high * variance))
+    return constant * RBF(scale, np.column_stack([low * scale, high * scale]))

@@ -2,67 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from .. import _linalg
-from .._covariance import make_covariance
 from .._linalg import Array
+from ..likelihoods import Likelihood
 from ..trace import Trace
 
-# Rows of X are taken in chunks whose cross-covariance fits in this many bytes.
+# Rows of X are taken in chunks whose largest arrays fit in this many bytes.
 _CHUNK_BYTES = 2**26
+# Relative to the diagonal. Noise keeps the covariance positive definite, mostly.
+_JITTER_BESIDE_NOISE = 1e-12
 
 
 class PosteriorDraws:
-    """Draws of (theta, m, f) that predictions average over.
+    """Draws of (theta, m) and values of f, exact or noisy, that predictions are conditional on.
 
     Parameters
     ----------
     kernel : sklearn.gaussian_process.kernels.Kernel
-        Covariance function, at any hyperparameters.
+        Covariance function of f, at any hyperparameters.
     X : array-like of length n_latent
         Inputs of the latent variables.
-    theta : ndarray of shape (n_draws, n_kernel_parameters)
-        Logarithms of the kernel's free hyperparameters.
+    theta : ndarray of shape (n_draws, n_parameters)
+        Hyperparameters; first the logarithms of the kernel's.
     mean : ndarray of shape (n_draws,)
         Mean offsets.
-    latent : ndarray of shape (n_draws, n_latent)
-        Latent variables.
+    values : ndarray of shape (n_draws, n_latent)
+        Draws of f, or observations of it with Gaussian noise.
+    noise : ndarray of shape (n_draws, n_latent) or None
+        Variance of the noise.
     jitter : float
         As the chains used it.
     """
 
     def __init__(
-        self, kernel: Kernel, X: Any, theta: Array, mean: Array, latent: Array, jitter: float
+        self,
+        kernel: Kernel,
+        X: Any,
+        theta: Array,
+        mean: Array,
+        values: Array,
+        noise: Array | None,
+        jitter: float,
     ) -> None:
         self._kernel = kernel
         self._X = X
-        self._theta = theta
+        self.theta = theta
         self._mean = mean
-        self._latent = latent
+        self._values = values
+        self._noise = noise
         self._jitter = jitter
 
     @classmethod
     def from_trace(
         cls, kernel: Kernel, X: Any, trace: Trace, jitter: float, max_draws: int
     ) -> PosteriorDraws:
-        """Take at most `max_draws` draws, evenly spread over chains and iterations."""
-        total = trace.n_chains * trace.n_draws
-        which = np.unique(np.linspace(0, total - 1, min(max_draws, total)).round().astype(int))
-        n_kernel = trace.layout.n_kernel
-        theta = trace.theta.reshape(total, len(trace.layout))[which, :n_kernel]
-        latent = trace.latent.reshape(total, trace.latent.shape[-1])[which]
-        return cls(kernel, X, theta, trace.mean_offset().reshape(total)[which], latent, jitter)
+        """Take at most `max_draws` draws of f, evenly spread over chains and iterations."""
+        which = spread(trace, max_draws)
+        return cls(
+            kernel,
+            X,
+            trace.all_theta()[which],
+            trace.mean_offset().reshape(-1)[which],
+            trace.latent.reshape(-1, trace.latent.shape[-1])[which],
+            None,
+            jitter,
+        )
+
+    @classmethod
+    def from_gaussian(
+        cls,
+        kernel: Kernel,
+        X: Any,
+        trace: Trace,
+        likelihood: Likelihood,
+        jitter: float,
+        max_draws: int,
+    ) -> PosteriorDraws:
+        """Take draws of theta alone: f given the data is Gaussian, and integrated out."""
+        which = spread(trace, max_draws)
+        theta = trace.all_theta()[which]
+        sites = [likelihood.gaussian_sites(trace.layout.likelihood_params(row)) for row in theta]
+        noise = np.array([1.0 / site.precision for site in sites])
+        values = noise * np.array([site.shift for site in sites])
+        mean = trace.mean_offset().reshape(-1)[which]
+        return cls(kernel, X, theta, mean, values, noise, jitter)
 
     def __len__(self) -> int:
-        return len(self._theta)
+        return len(self.theta)
 
-    def moments(self, X: Any) -> Iterator[tuple[Array, Array]]:
-        """Yield mean and variance of f at X given each draw.
+    def chunks(self, X: Any) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield rows of X, and mean and variance of f there given each draw.
 
         Parameters
         ----------
@@ -71,24 +107,98 @@ class PosteriorDraws:
 
         Yields
         ------
-        mean, variance : ndarray of shape (n_rows,)
-            Of the exact conditional of f at X given f at the training inputs. A row's
-            moments do not depend on the other rows.
+        rows : slice
+        mean, variance : ndarray of shape (n_draws, n_rows_in_chunk)
+            A row's moments do not depend on the other rows.
         """
-        covariance = make_covariance(self._kernel, self._X, self._jitter)
-        n_rows = len(X)
-        chunk = max(1, _CHUNK_BYTES // (8 * covariance.n))
-        for theta, offset, latent in zip(self._theta, self._mean, self._latent, strict=True):
-            kernel = self._kernel.clone_with_theta(theta)
-            factor = covariance.factor(theta)
-            # The chain stood at theta with the same covariance, so it has a factor.
-            assert factor is not None
-            whitened = factor.whiten(latent - offset)
-            mean, variance = np.empty(n_rows), np.empty(n_rows)
-            for start in range(0, n_rows, chunk):
-                rows = slice(start, start + chunk)
-                cross = np.asfortranarray(kernel(self._X, X[rows]))
-                cross = _linalg.solve_lower_matrix(factor.lower, cross) / factor.scale
-                mean[rows] = offset + whitened @ cross
-                variance[rows] = kernel.diag(X[rows]) - np.einsum("ij,ij->j", cross, cross)
-            yield mean, np.maximum(variance, 0.0)
+        size = max(1, _CHUNK_BYTES // (8 * max(self._values.shape)))
+        for start in range(0, len(X), size):
+            rows = slice(start, min(start + size, len(X)))
+            mean = np.empty((len(self), rows.stop - start))
+            variance = np.empty_like(mean)
+            for d in range(len(self)):
+                kernel, cross = self._project(d, X[rows], mean[d])
+                variance[d] = kernel.diag(X[rows]) - np.einsum("ij,ij->j", cross, cross)
+            yield rows, mean, np.maximum(variance, 0.0)
+
+    def joint(self, X: Any, draw: int) -> tuple[Array, Array]:
+        """Return mean and covariance of f at all rows of X together, given one draw."""
+        mean = np.empty(len(X))
+        kernel, cross = self._project(draw, X, mean)
+        return mean, np.asarray(kernel(X)) - cross.T @ cross
+
+    def _project(self, draw: int, X: Any, mean: Array) -> tuple[Kernel, Array]:
+        """Write the means at X; return the kernel of a draw, and L^-1 k(X_train, X)."""
+        kernel = self._kernel.clone_with_theta(self.theta[draw, : self._kernel.n_dims])
+        lower = self._factor(kernel, draw)
+        offset = self._mean[draw]
+        whitened = _linalg.solve_lower(lower, self._values[draw] - offset)
+        cross = np.asfortranarray(kernel(self._X, X), dtype=np.float64)
+        cross = _linalg.solve_lower_matrix(lower, cross)
+        mean[:] = offset + np.einsum("i,ij->j", whitened, cross)
+        return kernel, cross
+
+    def _factor(self, kernel: Kernel, draw: int) -> Array:
+        """Return the Cholesky factor of the covariance of the values."""
+        covariance = np.asarray(kernel(self._X), dtype=np.float64)
+        diagonal = np.diagonal(covariance)
+        noise = 0.0 if self._noise is None else self._noise[draw]
+        jitter = self._jitter if self._noise is None else _JITTER_BESIDE_NOISE
+        # The chain stood here with its jitter, by other roundings: more is hardly ever needed.
+        for relative in (jitter, self._jitter, 10.0 * self._jitter, 1e3 * self._jitter):
+            lower = np.array(covariance, order="F")
+            np.fill_diagonal(lower, diagonal * (1.0 + relative) + noise)
+            if _linalg.cholesky_in_place(lower):
+                return lower
+        raise np.linalg.LinAlgError(
+            f"the covariance of the kernel {kernel} at the training inputs is not positive "
+            "definite; rescale the inputs or add a WhiteKernel."
+        )
+
+
+def spread(trace: Trace, max_draws: int) -> Array:
+    """Return which draws of all chains to use: at most `max_draws`, evenly spread."""
+    total = trace.n_chains * trace.n_draws
+    return np.unique(np.linspace(0, total - 1, min(max_draws, total)).round().astype(int))
+
+
+def sample_latent(
+    functions: Sequence[PosteriorDraws], X: Any, n_samples: int, rng: np.random.RandomState
+) -> tuple[Array, list[Array]]:
+    """Draw latent functions at X, jointly over its rows.
+
+    Parameters
+    ----------
+    functions : sequence of PosteriorDraws
+        One for each latent function.
+    X : array-like of length n_rows
+        New inputs.
+    n_samples : int
+        How many; each comes from a posterior draw chosen at random.
+    rng : numpy.random.RandomState
+        Source of randomness.
+
+    Returns
+    -------
+    draws : ndarray of int of shape (n_samples,)
+        Posterior draw of each sample.
+    latent : list of ndarray of shape (n_rows, n_samples)
+        One for each latent function.
+    """
+    if not (isinstance(n_samples, Integral) and n_samples >= 1):
+        raise ValueError(f"n_samples must be a whole number, at least 1; got {n_samples!r}.")
+    chosen = rng.randint(0, len(functions[0]), size=n_samples)
+    latent = [np.empty((len(X), n_samples)) for _ in functions]
+    for draw in np.unique(chosen):
+        columns = np.flatnonzero(chosen == draw)
+        for function, values in zip(functions, latent, strict=True):
+            mean, covariance = function.joint(X, int(draw))
+            normal = rng.standard_normal((len(X), len(columns)))
+            values[:, columns] = mean[:, None] + _square_root(covariance) @ normal
+    return chosen, latent
+
+
+def _square_root(covariance: Array) -> Array:
+    """Return R with R R^T = C, for C positive semi-definite up to rounding."""
+    eigenvalues, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))

@@ -4,21 +4,25 @@ Examples
 --------
 >>> from skgpmcmc.likelihoods import LIKELIHOODS
 >>> sorted(LIKELIHOODS)
-['bernoulli-logit', 'bernoulli-probit', 'gaussian', 'poisson']
+['bernoulli-logit', 'bernoulli-probit', 'gaussian', 'poisson', 'student-t']
 """
 
 from ._base import Likelihood
-from ._bernoulli import Bernoulli, BernoulliLogit, BernoulliProbit
+from ._bernoulli import Bernoulli
+from ._bernoulli_logit import BernoulliLogit
+from ._bernoulli_probit import BernoulliProbit
 from ._gaussian import Gaussian
 from ._poisson import Poisson
 from ._sites import Sites
 from ._softmax import SoftmaxClass
+from ._student_t import StudentT
 
 LIKELIHOODS: dict[str, type[Likelihood]] = {
     "bernoulli-logit": BernoulliLogit,
     "bernoulli-probit": BernoulliProbit,
     "gaussian": Gaussian,
     "poisson": Poisson,
+    "student-t": StudentT,
 }
 
 __all__ = [
@@ -31,4 +35,5 @@ __all__ = [
     "Poisson",
     "Sites",
     "SoftmaxClass",
+    "StudentT",
 ]

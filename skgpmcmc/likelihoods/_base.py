@@ -5,32 +5,29 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import MissingCapabilityError
 from . import _sites
+from ._modes import LogSite, SiteDerivatives, numerical_derivatives
+from ._observations import Observations
 from ._sites import Sites
-from ._validation import (
-    check_latent_index,
-    check_rows,
-    check_vector,
-    group_by_observations,
-)
 
 Params = Sequence[float]
 
 
-class Likelihood(ABC):
+class Likelihood(Observations, ABC):
     """Observations that depend on latent values one at a time.
 
     ``log L(f) = sum_k w_k log p(y_k | f[latent_index[k]])``. A likelihood holds its data and knows
     nothing of covariances. Several observations may share one latent value.
 
     Only `pointwise` has to be written. Worth overriding for speed: `log_likelihood` (the innermost
-    loop of every sampler), `derivatives`, `moment_sites` or `laplace_sites`.
+    loop of every sampler), `per_latent` (called by every generic fit), `derivatives`,
+    `moment_sites` or `laplace_sites`.
 
     Parameters
     ----------
@@ -83,54 +80,7 @@ class Likelihood(ABC):
     """
 
     parameters: tuple[str, ...] = ()
-    per_observation: ClassVar[tuple[str, ...]] = ()
     site_fit: ClassVar[str] = "moment"
-
-    def __init__(
-        self,
-        y: ArrayLike,
-        *,
-        latent_index: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> None:
-        self.y = check_vector(y, "y")
-        self.latent_index = None
-        self.n_latent = self.y.size
-        self.sample_weight = None
-        if latent_index is not None:
-            self.latent_index, self.n_latent = check_latent_index(latent_index, self.y.size)
-        if sample_weight is not None:
-            self.sample_weight = check_vector(sample_weight, "sample_weight", self.y.size)
-            check_rows(self.sample_weight, self.sample_weight >= 0.0, "sample_weight", ">= 0")
-        self._index_latents()
-        self._refresh()
-
-    def _index_latents(self) -> None:
-        """Precompute how observations are summed for each latent value."""
-        self._order = self._starts = None
-        if self.latent_index is not None:
-            self._order = np.argsort(self.latent_index, kind="stable")
-            ordered = self.latent_index[self._order]
-            self._starts = np.searchsorted(ordered, np.arange(self.n_latent))
-        weight = self.sample_weight
-        unweighted = weight is None or bool((weight == 1.0).all())
-        self._simple = unweighted and self.n_latent == self.y.size
-        self._ignored = None if weight is None or weight.all() else np.flatnonzero(weight == 0.0)
-
-    def _refresh(self) -> None:  # noqa: B027 - a hook; most subclasses need nothing here
-        """Recompute what is derived from ``y``; called whenever the observations change."""
-
-    def _at_observations(self, latent: NDArray) -> NDArray:
-        return latent if self.latent_index is None else latent[..., self.latent_index]
-
-    def _sum_per_latent(self, values: NDArray) -> NDArray:
-        """Sum values of shape (..., n_obs) over the observations of each latent value."""
-        if self._order is None or self._starts is None:
-            return values
-        return np.add.reduceat(values[..., self._order], self._starts, axis=-1)
-
-    def _weighted(self, values: NDArray) -> NDArray:
-        return values if self.sample_weight is None else self.sample_weight * values
 
     @abstractmethod
     def pointwise(self, latent: NDArray, params: Params = ()) -> NDArray:
@@ -198,7 +148,7 @@ class Likelihood(ABC):
         gradient, second_derivative : ndarray of shape (..., n_latent)
             By central differences unless a subclass knows better.
         """
-        return _sites.numerical_derivatives(lambda f: self.per_latent(f, params), latent)
+        return numerical_derivatives(lambda f: self.per_latent(f, params), latent)
 
     def fit_sites(
         self, prior_mean: ArrayLike, prior_variance: ArrayLike, params: Params = ()
@@ -226,7 +176,8 @@ class Likelihood(ABC):
     ) -> Sites:
         """Sites by matching the mean and variance; arguments as in `fit_sites`."""
         mean, variance = self._site_prior(prior_mean, prior_variance)
-        return _sites.moment_sites(*self._site_functions(params), mean, variance)
+        log_site, _ = self._site_functions(params)
+        return _sites.moment_sites(log_site, mean, variance)
 
     def laplace_sites(
         self, prior_mean: ArrayLike, prior_variance: ArrayLike, params: Params = ()
@@ -256,6 +207,18 @@ class Likelihood(ABC):
             "exactly. Use representation='surr-site' instead."
         )
 
+    def condition_on(self, others: Sequence[NDArray]) -> None:
+        """Set the latent values of other latent functions that the observations depend on.
+
+        Raises
+        ------
+        MissingCapabilityError
+            For a likelihood of one latent function.
+        """
+        raise MissingCapabilityError(
+            f"{type(self).__name__} depends on one latent function, not on {len(others) + 1}."
+        )
+
     def _site_prior(self, mean: ArrayLike, variance: ArrayLike) -> tuple[NDArray, NDArray]:
         shape = (self.n_latent,)
         return (
@@ -263,83 +226,11 @@ class Likelihood(ABC):
             np.broadcast_to(np.asarray(variance, dtype=float), shape),
         )
 
-    def _site_functions(self, params: Params) -> tuple[_sites.LogSite, _sites.SiteDerivatives]:
+    def _site_functions(self, params: Params) -> tuple[LogSite, SiteDerivatives]:
         return (
             lambda latent: self.per_latent(latent, params),
             lambda latent: self.derivatives(latent, params),
         )
-
-    def distinct(self) -> tuple[Self, NDArray]:
-        """Likelihood over the latent values that differ in their observations.
-
-        Site fits for a shared prior mean and variance are computed once per distinct latent value
-        and expanded: ``small.fit_sites(m, K).precision[inverse]``.
-
-        Returns
-        -------
-        small : Likelihood
-            Over one representative of each set of latent values with the same observations,
-            weights and other settings, in whatever order.
-        inverse : ndarray of int of shape (n_latent,)
-            For each latent value the place of its representative in ``small``.
-        """
-        columns = [self.y, *self._per_observation_values().values()]
-        table = np.column_stack(columns) + 0.0  # -0.0 + 0.0 is 0.0
-        if self.n_latent == self.y.size:
-            rows = table if self._order is None else table[self._order]
-            # Comparing rows is ten times slower than comparing numbers.
-            rows, axis = (rows, 0) if rows.shape[1] > 1 else (rows[:, 0], None)
-            _, first, inverse = np.unique(rows, axis=axis, return_index=True, return_inverse=True)
-            return self._select(first), inverse.reshape(-1)
-        first, inverse = group_by_observations(table, self._full_index())
-        return self._select(first), inverse
-
-    def _full_index(self) -> NDArray:
-        return np.arange(self.y.size) if self.latent_index is None else self.latent_index
-
-    def _per_observation_values(self) -> dict[str, NDArray]:
-        """Collect the attributes with one value per observation, except ``y`` and the index."""
-        values = {name: getattr(self, name) for name in ("sample_weight", *self.per_observation)}
-        return {name: value for name, value in values.items() if np.ndim(value) == 1}
-
-    def _select(self, latents: NDArray) -> Self:
-        """Likelihood of the given latent values alone."""
-        place = np.full(self.n_latent, -1)
-        place[latents] = np.arange(latents.size)
-        new_index = place[self._full_index()]
-        observations = np.flatnonzero(new_index >= 0)
-        observations = observations[np.argsort(new_index[observations], kind="stable")]
-        other = self._copy()
-        other.y = self.y[observations]
-        for name, value in self._per_observation_values().items():
-            setattr(other, name, value[observations])
-        other.n_latent = latents.size
-        simple = latents.size == observations.size
-        other.latent_index = None if simple else new_index[observations]
-        other._index_latents()
-        other._refresh()
-        return other
-
-    def _copy(self) -> Self:
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        return other
-
-    def with_targets(self, y: NDArray) -> Self:
-        """Return the same likelihood with other observations, which are not validated.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n_obs,)
-
-        Returns
-        -------
-        Likelihood
-        """
-        other = self._copy()
-        other.y = np.asarray(y, dtype=float)
-        other._refresh()
-        return other
 
     def sample(
         self,

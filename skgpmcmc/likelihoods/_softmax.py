@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from ._base import Params
-from ._bernoulli import BernoulliLogit
+from ._bernoulli_logit import BernoulliLogit
 from ._sites import Sites
 
 

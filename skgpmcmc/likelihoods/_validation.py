@@ -1,4 +1,4 @@
-"""Checks of observations and their settings, and grouping of equal ones."""
+"""Checks of observations and their settings."""
 
 from __future__ import annotations
 
@@ -50,18 +50,3 @@ def check_latent_index(latent_index: ArrayLike, n_obs: int) -> tuple[NDArray, in
             "example with numpy.unique(..., return_inverse=True)."
         )
     return index, counts.size
-
-
-def group_by_observations(table: NDArray, index: NDArray) -> tuple[NDArray, NDArray]:
-    """Group latent values whose rows of ``table`` are equal in any order."""
-    order = np.lexsort((*table.T, index))
-    starts = np.flatnonzero(np.diff(index[order], prepend=-1))
-    keys: dict[bytes, int] = {}
-    inverse = np.empty(starts.size, dtype=np.intp)
-    first: list[int] = []
-    for latent, rows in enumerate(np.split(table[order], starts[1:])):
-        place = keys.setdefault(rows.tobytes(), len(keys))
-        if place == len(first):
-            first.append(latent)
-        inverse[latent] = place
-    return np.array(first), inverse

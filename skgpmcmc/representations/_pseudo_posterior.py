@@ -120,7 +120,7 @@ class _SurrogateConditional(_PseudoConditional):
 
     def _log_ratio(self, state: LatentState, projection: Array) -> float:
         """Return log N(g; m, K + S), up to a constant."""
-        half_square = 0.5 * float(projection @ projection)
+        half_square = 0.5 * float(projection.dot(projection))
         return self._half_log_density + half_square - state.pseudo.half_log_det
 
 
@@ -139,7 +139,7 @@ class _PosteriorConditional(_PseudoConditional):
 
     def _log_ratio(self, state: LatentState, projection: Array) -> float:
         """Return log N(f; m, K) + log |L_R|, up to a constant: eq. (fixed_score)."""
-        return -0.5 * float(state.whitened @ state.whitened) - state.pseudo.half_log_det
+        return -0.5 * float(state.whitened.dot(state.whitened)) - state.pseudo.half_log_det
 
 
 class PosteriorRepresentation(PseudoPosteriorRepresentation):

@@ -1,0 +1,40 @@
+"""Convergence diagnostics and effective sample sizes on plain arrays of draws.
+
+Every function takes ``draws`` of shape (n_chains, n_draws), one scalar quantity; a
+one-dimensional array is a single chain. ``summarize`` takes many quantities by name. Two families
+are computed:
+
+- ``rhat``, ``ess_bulk``, ``ess_tail``, ``ess_mean`` and ``mcse_mean`` follow Vehtari, Gelman,
+  Simpson, Carpenter and Buerkner (2021), "Rank-normalization, folding, and localization: an
+  improved R-hat for assessing convergence of MCMC", Bayesian Analysis 16(2), and agree with the
+  R package posterior. Each chain is split in halves first; the middle draw of an odd number is
+  left out.
+- ``ess_spectral`` is the ``effectiveSize`` of the R package coda, the figure reported in the
+  experiments of Murray and Adams (2010).
+
+No function warns. The result is NaN where it is not defined:
+
+- fewer than 4 draws a chain, or any NaN or infinity among the draws;
+- all draws equal (``ess_spectral`` is 0 instead, as in coda): a quantity that never moved is
+  either a constant or a stuck sampler, and the draws cannot tell which. Treat NaN as "not shown
+  to have converged", so test ``not (rhat(draws) < 1.01)`` rather than ``rhat(draws) > 1.01``;
+- effective sample sizes from split chains, and ``mcse_mean``, with fewer than 6 draws a chain.
+
+Unlike in posterior and coda, "all equal" means exactly so, never "closer than an absolute
+tolerance", and beyond rounding no diagnostic depends on the unit of the quantity.
+"""
+
+from ._mcse import ess_mean, mcse_mean
+from ._rank import ess_bulk, ess_tail, rhat
+from ._spectral import ess_spectral
+from ._summary import summarize
+
+__all__ = [
+    "ess_bulk",
+    "ess_mean",
+    "ess_spectral",
+    "ess_tail",
+    "mcse_mean",
+    "rhat",
+    "summarize",
+]

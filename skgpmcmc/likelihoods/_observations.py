@@ -1,0 +1,149 @@
+"""Observations, the latent values that they share, and which of them are equal."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._validation import check_latent_index, check_rows, check_vector
+
+
+class Observations:
+    """Observations with weights, each of one latent value; parameters as in `Likelihood`."""
+
+    per_observation: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(
+        self,
+        y: ArrayLike,
+        *,
+        latent_index: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
+        self.y = check_vector(y, "y")
+        self.latent_index = None
+        self.n_latent = self.y.size
+        self.sample_weight = None
+        if latent_index is not None:
+            self.latent_index, self.n_latent = check_latent_index(latent_index, self.y.size)
+        if sample_weight is not None:
+            self.sample_weight = check_vector(sample_weight, "sample_weight", self.y.size)
+            check_rows(self.sample_weight, self.sample_weight >= 0.0, "sample_weight", ">= 0")
+        self._index_latents()
+        self._refresh()
+
+    def _index_latents(self) -> None:
+        """Precompute how observations are summed for each latent value."""
+        self._order = self._starts = None
+        if self.latent_index is not None:
+            self._order = np.argsort(self.latent_index, kind="stable")
+            ordered = self.latent_index[self._order]
+            self._starts = np.searchsorted(ordered, np.arange(self.n_latent))
+        weight = self.sample_weight
+        unweighted = weight is None or bool((weight == 1.0).all())
+        self._simple = unweighted and self.n_latent == self.y.size
+        self._ignored = None if weight is None or weight.all() else np.flatnonzero(weight == 0.0)
+
+    def _refresh(self) -> None:
+        """Recompute what is derived from ``y``; called whenever the observations change."""
+
+    def _at_observations(self, latent: NDArray) -> NDArray:
+        return latent if self.latent_index is None else latent[..., self.latent_index]
+
+    def _sum_per_latent(self, values: NDArray) -> NDArray:
+        """Sum values of shape (..., n_obs) over the observations of each latent value."""
+        if self._order is None or self._starts is None:
+            return values
+        return np.add.reduceat(values[..., self._order], self._starts, axis=-1)
+
+    def _weighted(self, values: NDArray) -> NDArray:
+        return values if self.sample_weight is None else self.sample_weight * values
+
+    def distinct(self) -> tuple[Self, NDArray]:
+        """Likelihood over the latent values that differ in their observations.
+
+        Site fits for a shared prior mean and variance are computed once per distinct latent value
+        and expanded: ``small.fit_sites(m, K).precision[inverse]``.
+
+        Returns
+        -------
+        small : Likelihood
+            Over one representative of each set of latent values with the same observations,
+            weights and other settings, in whatever order.
+        inverse : ndarray of int of shape (n_latent,)
+            For each latent value the place of its representative in ``small``.
+        """
+        columns = [self.y, *self._per_observation_values().values()]
+        table = np.column_stack(columns) + 0.0  # -0.0 + 0.0 is 0.0
+        if self.n_latent == self.y.size:
+            rows = table if self._order is None else table[self._order]
+            # Comparing rows is ten times slower than comparing numbers.
+            rows, axis = (rows, 0) if rows.shape[1] > 1 else (rows[:, 0], None)
+            _, first, inverse = np.unique(rows, axis=axis, return_index=True, return_inverse=True)
+            return self._select(first), inverse.reshape(-1)
+        first, inverse = group_by_observations(table, self._full_index())
+        return self._select(first), inverse
+
+    def _full_index(self) -> NDArray:
+        return np.arange(self.y.size) if self.latent_index is None else self.latent_index
+
+    def _per_observation_values(self) -> dict[str, NDArray]:
+        """Collect the attributes with one value per observation, except ``y`` and the index."""
+        values = {name: getattr(self, name) for name in ("sample_weight", *self.per_observation)}
+        return {name: value for name, value in values.items() if np.ndim(value) == 1}
+
+    def _select(self, latents: NDArray) -> Self:
+        """Likelihood of the given latent values alone."""
+        place = np.full(self.n_latent, -1)
+        place[latents] = np.arange(latents.size)
+        new_index = place[self._full_index()]
+        observations = np.flatnonzero(new_index >= 0)
+        observations = observations[np.argsort(new_index[observations], kind="stable")]
+        other = self._copy()
+        other.y = self.y[observations]
+        for name, value in self._per_observation_values().items():
+            setattr(other, name, value[observations])
+        other.n_latent = latents.size
+        simple = latents.size == observations.size
+        other.latent_index = None if simple else new_index[observations]
+        other._index_latents()
+        other._refresh()
+        return other
+
+    def _copy(self) -> Self:
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def with_targets(self, y: NDArray) -> Self:
+        """Return the same likelihood with other observations, which are not validated.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_obs,)
+
+        Returns
+        -------
+        Likelihood
+        """
+        other = self._copy()
+        other.y = np.asarray(y, dtype=float)
+        other._refresh()
+        return other
+
+
+def group_by_observations(table: NDArray, index: NDArray) -> tuple[NDArray, NDArray]:
+    """Group latent values whose rows of ``table`` are equal in any order."""
+    order = np.lexsort((*table.T, index))
+    starts = np.flatnonzero(np.diff(index[order], prepend=-1))
+    keys: dict[bytes, int] = {}
+    inverse = np.empty(starts.size, dtype=np.intp)
+    first: list[int] = []
+    for latent, rows in enumerate(np.split(table[order], starts[1:])):
+        place = keys.setdefault(rows.tobytes(), len(keys))
+        if place == len(first):
+            first.append(latent)
+        inverse[latent] = place
+    return np.array(first), inverse
