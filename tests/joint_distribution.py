@@ -80,7 +80,20 @@ def _draw(model, transition, size, rng):
 
 
 def is_invariant(model: LatentGaussianModel, transition: Transition, seed: int) -> bool:
+    """Test a transition of one chain; see `passes`."""
+    return passes(lambda size, rng: _draw(model, transition, size, rng), seed)
+
+
+def passes(draw: Callable[[int, np.random.Generator], tuple], seed: int) -> bool:
     """Test a transition by the sequential rule of Gandy and Scott (2020), Algorithm 3.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(size, rng)`` returns statistics of that many states after one transition,
+        and of as many fresh draws.
+    seed : int
+        Of all draws.
 
     Returns
     -------
@@ -93,7 +106,7 @@ def is_invariant(model: LatentGaussianModel, transition: Transition, seed: int) 
     size = _FIRST_SIZE
     with np.errstate(all="ignore"):
         for _ in range(_N_STAGES):
-            moved, fresh = _draw(model, transition, size, rng)
+            moved, fresh = draw(size, rng)
             p_values = [
                 stats.ks_2samp(a, b, method="asymp").pvalue
                 for a, b in zip(moved.T, fresh.T, strict=True)

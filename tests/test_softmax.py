@@ -1,0 +1,145 @@
+"""Several latent functions, coupled through a softmax likelihood."""
+
+import numpy as np
+import pytest
+from joint_distribution import passes
+from problems import PRIORS, X_SMALL, make_model
+from scipy import stats
+from scipy.special import log_softmax, logsumexp
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from skgpmcmc import MCMCGaussianProcessClassifier
+from skgpmcmc._chain import Chain, SamplerSettings
+from skgpmcmc._coupled import ChainGroup
+from skgpmcmc.diagnostics import mcse_mean
+from skgpmcmc.exceptions import MissingCapabilityError
+from skgpmcmc.likelihoods import BernoulliLogit, SoftmaxClass
+
+N_CLASSES = 3
+#: Latent values far apart, so that what the classes know of each other matters.
+KERNEL_PRIORS = {
+    "k1__constant_value": stats.lognorm(s=0.5, scale=9.0),
+    "k2__length_scale": PRIORS["k2__length_scale"],
+}
+
+
+def class_model(signs):
+    likelihood = SoftmaxClass(signs, N_CLASSES)
+    return make_model(likelihood, priors=KERNEL_PRIORS, mean="zero")
+
+
+def joint_draw(models, rng):
+    """Draw theta and f of every class, and labels given them."""
+    workspaces = [model.workspace() for model in models]
+    states = []
+    for workspace in workspaces:
+        theta = workspace.layout.sample(rng)
+        states.append(workspace.state_at(theta, rng.standard_normal(len(X_SMALL))))
+    bounds = np.cumsum(np.exp(log_softmax([s.latent for s in states], axis=0)), axis=0)
+    labels = (rng.random(len(X_SMALL)) > bounds[:-1]).sum(axis=0)
+    return workspaces, states, labels
+
+
+def observe(workspaces, labels):
+    for c, workspace in enumerate(workspaces):
+        workspace.likelihood = workspace.likelihood.with_targets(np.where(labels == c, 1.0, -1.0))
+
+
+def statistics(states, labels):
+    latent = np.array([state.latent for state in states])
+    log_p = log_softmax(latent, axis=0)[labels, np.arange(len(labels))]
+    return [
+        *states[0].theta,
+        *states[2].theta,
+        latent[0, 0],
+        float(latent[1] @ latent[1]),
+        float(latent[0] @ latent[2]),
+        log_p.sum(),
+        states[1].factor.log_normal(states[1].whitened),
+    ]
+
+
+def three_sweeps(conditions, representation):
+    models = [class_model(np.array([1.0, -1.0, -1.0, 1.0])) for _ in range(N_CLASSES)]
+    settings = SamplerSettings(representation, n_latent_updates=3)
+
+    def draw(size, rng):
+        moved, fresh = [], []
+        for _ in range(size):
+            workspaces, states, labels = joint_draw(models, rng)
+            observe(workspaces, labels)
+            pairs = zip(workspaces, states, strict=True)
+            group = ChainGroup([Chain(w, settings, rng, s) for w, s in pairs], rng)
+            for _ in range(3):
+                if conditions:
+                    group.iterate()
+                else:
+                    for chain in group.chains:
+                        chain.iterate()
+            moved.append(statistics([chain.state for chain in group.chains], labels))
+            fresh.append(statistics(*joint_draw(models, rng)[1:]))
+        return np.array(moved), np.array(fresh)
+
+    return draw
+
+
+@pytest.mark.parametrize("representation", ["surr-site", "post-site", "prior-white"])
+def test_sweeps_over_the_classes_leave_the_joint_distribution_invariant(representation):
+    assert passes(three_sweeps(True, representation), seed=0)
+
+
+def test_classes_that_do_not_know_of_each_other_are_detected():
+    assert not passes(three_sweeps(False, "surr-site"), seed=0)
+
+
+def test_likelihood_given_the_others_is_the_softmax():
+    rng = np.random.default_rng(0)
+    latent, labels = rng.normal(size=(3, 5)), np.array([0, 1, 2, 0, 1])
+    likelihood = SoftmaxClass(np.where(labels == 0, 1.0, -1.0), 3)
+    likelihood.condition_on([latent[1], latent[2]])
+
+    def joint(first):
+        values = log_softmax(np.array([first, *latent[1:]]), axis=0)
+        return values[labels, np.arange(5)].sum()
+
+    other = rng.normal(size=5)
+    difference = likelihood.log_likelihood(latent[0]) - likelihood.log_likelihood(other)
+    assert difference == pytest.approx(joint(latent[0]) - joint(other), rel=1e-12)
+
+
+def test_sites_are_those_at_equal_latent_values():
+    signs = np.array([1.0, -1.0])
+    sites = SoftmaxClass(signs, 4).fit_sites(0.3, 2.0)
+    offset = logsumexp(np.zeros(3))
+    binary = BernoulliLogit(signs).fit_sites(0.3 - offset, 2.0)
+    np.testing.assert_allclose(sites.precision, binary.precision, rtol=1e-12)
+    means = sites.shift / sites.precision
+    np.testing.assert_allclose(means, binary.shift / binary.precision + offset, rtol=1e-10)
+
+
+def test_a_likelihood_of_one_function_cannot_be_coupled():
+    with pytest.raises(MissingCapabilityError, match="one latent function, not on 3"):
+        BernoulliLogit([1.0]).condition_on([np.zeros(1)] * 2)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_two_classes_equal_the_binary_model_of_twice_the_variance():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, (8, 1))
+    y = (X[:, 0] > 0.3).astype(int)
+
+    def probabilities(variance, **options):
+        kernel = ConstantKernel(variance, "fixed") * RBF(1.0, "fixed")
+        model = MCMCGaussianProcessClassifier(
+            kernel, n_warmup=50, n_draws=500, random_state=0, max_prediction_draws=2000, **options
+        )
+        model.fit(X, y)
+        grid = np.array([[-1.5], [0.4], [3.0]])
+        latent = np.array([t.latent for t in np.atleast_1d(model.trace_)])
+        f = latent[1] - latent[0] if len(latent) == 2 else latent[0]
+        error = max(mcse_mean(column) for column in np.moveaxis(1.0 / (1.0 + np.exp(-f)), 2, 0))
+        return model.predict_proba(grid)[:, 1], error
+
+    binary, binary_error = probabilities(2.0)
+    joint, joint_error = probabilities(1.0, multi_class="softmax")
+    assert (np.abs(joint - binary) < 4.0 * np.hypot(binary_error, joint_error)).all()
