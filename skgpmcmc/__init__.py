@@ -1,8 +1,13 @@
 """Gaussian processes whose covariance hyperparameters are integrated out, not optimised."""
 
-from .estimators import MCMCGaussianProcessClassifier
+from .estimators import MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor
 from .exceptions import MissingCapabilityError
 
 __version__ = "0.1.0"
 
-__all__ = ["MCMCGaussianProcessClassifier", "MissingCapabilityError", "__version__"]
+__all__ = [
+    "MCMCGaussianProcessClassifier",
+    "MCMCGaussianProcessRegressor",
+    "MissingCapabilityError",
+    "__version__",
+]

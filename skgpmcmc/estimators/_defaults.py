@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,8 @@ class DataScaledPriors:
         Typical variance of the noise, if it is a hyperparameter.
     mean : tuple of float
         Location and standard deviation of the prior of a constant mean.
+    names : mapping, optional
+        Name of a hyperparameter in `kernel` -> the name it goes by.
     bounds_are_set : bool
         Whether bounds other than scikit-learn's default are the user's wish.
     """
@@ -59,10 +62,13 @@ class DataScaledPriors:
         noise_level: float | None = None,
         mean: tuple[float, float] = (0.0, 1.0),
         bounds_are_set: bool,
+        names: Mapping[str, str] | None = None,
     ) -> None:
         self._bounds_are_set = bounds_are_set
+        values = kernel.get_params()
         self._values = {
-            h.name: np.atleast_1d(kernel.get_params()[h.name]) for h in kernel.hyperparameters
+            (names or {}).get(h.name, h.name): np.atleast_1d(values[h.name])
+            for h in kernel.hyperparameters
         }
         self._spread = column_spread(X)
         self._signal_variance = signal_variance

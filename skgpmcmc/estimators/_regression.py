@@ -1,0 +1,540 @@
+"""Regression."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.gaussian_process.kernels import Kernel, WhiteKernel
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_consistent_length
+
+from .._covariance import NoiseSplit, split_white_noise
+from .._linalg import Array
+from ..likelihoods import Gaussian, Likelihood, StudentT
+from ..priors import HyperparameterSpec
+from ._base import (
+    BaseMCMCGaussianProcess,
+    check_one_spread,
+    latent_covariance,
+    latent_moments,
+)
+from ._defaults import DataScaledPriors, default_kernel
+from ._inputs import (
+    check_level,
+    check_quantiles,
+    check_rows,
+    check_sample_weight,
+    share_latents,
+)
+from ._mixtures import log_mean_exp, normal_log_density, normal_quantiles
+from ._prediction import PosteriorDraws, sample_latent, spread
+from ._student_t_mixtures import student_t_log_density, student_t_quantiles
+
+# The noise's typical share of the variance of y, where its level has the default prior.
+_NOISE_SHARE = 0.1
+
+
+class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
+    """Gaussian process regression, the kernel's hyperparameters integrated out.
+
+    The hyperparameters are sampled from their posterior by Markov chain Monte Carlo
+    [1]_, and predictions average over the draws. With Gaussian noise the latent
+    function is integrated out exactly; with Student-t noise it is sampled too.
+
+    Parameters
+    ----------
+    kernel : kernel instance, default=None
+        Any kernel of `sklearn.gaussian_process.kernels`, or one of your own. A
+        `WhiteKernel` that is added to the rest is the noise of new observations. None is
+        a constant times a squared exponential with a length scale for each column,
+        plus white noise, scaled to the data.
+    alpha : float or array-like of shape (n_samples,), default=1e-10
+        Known variance of the noise of each training observation, in the units in which
+        the model is fitted (see `normalize_y`), beside the kernel's white noise. As in
+        scikit-learn it is not part of the noise of new observations.
+    normalize_y : bool, default=False
+        Whether to fit y with its mean removed and its standard deviation set to 1.
+    likelihood : {"gaussian", "student-t"}, default="gaussian"
+        Noise. Student-t noise, for outliers, has the white noise's level, plus alpha, as its
+        squared scale.
+    degrees_of_freedom : float or None, default=4.0
+        Of Student-t noise; None makes it a hyperparameter of this name.
+    mean : {"zero", "constant"}, default="zero"
+        Prior mean of the latent function. A constant one is a further hyperparameter,
+        named ``"mean"``, with a normal prior around the mean of y.
+    representation : str or float, default="auto"
+        What is held fixed while the hyperparameters move: ``"marginal"`` (nothing; what
+        ``"auto"`` means for Gaussian noise), ``"surr-site"`` (for Student-t noise), or
+        another name of the paper's.
+    hyperparameter_update : "slice" or callable, default="slice"
+        Slice sampling, or a Metropolis-Hastings proposal: a callable that takes the
+        vector theta and a generator, and returns the proposed vector and
+        log q(old; new) - log q(new; old).
+    n_latent_updates : int, default=10
+        Elliptical slice updates of the latent function in each iteration.
+    priors : dict, default=None
+        Name of a hyperparameter, as in ``kernel.hyperparameters`` or ``"mean"`` -> frozen
+        scipy.stats distribution on the natural scale, or a list of one for each
+        element. Hyperparameters left out are log-uniform on bounds that you set, and
+        otherwise log-normal, scaled to the data.
+    n_chains : int, default=4
+        Independent Markov chains.
+    n_warmup, n_draws : int, default=250, 500
+        Iterations of each chain that are discarded, and draws that are kept.
+    thin : int, default=1
+        Iterations for each kept draw.
+    max_prediction_draws : int, default=200
+        Posterior draws, evenly spread, that predictions average over.
+    memory_limit : float or None, default=8.0
+        Gigabytes that the chains that run at the same time may take; more rows than
+        that are an error before anything is allocated. None is no limit.
+    copy_X_train : bool, default=True
+        Whether the fitted estimator keeps its own copy of the training inputs.
+    warm_start : bool, default=False
+        Whether `fit` with a larger `n_draws`, and all else as before, continues the chains:
+        250 draws and then 500 are the draws of 500 in one go, bit for bit.
+    n_jobs : int, default=None
+        Chains that run at the same time; the draws do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Determines all draws.
+    verbose : int, default=0
+        joblib's verbosity over chains.
+
+    Attributes
+    ----------
+    posterior_ : dict
+        Name of a hyperparameter -> draws on the natural scale, shape
+        (n_chains, n_draws), or (n_chains, n_draws, size).
+    diagnostics_ : dict
+        Name of a quantity -> mean, sd, mcse, ess_bulk, ess_tail, rhat.
+    trace_ : Trace
+        All draws and costs.
+    kernel_ : kernel instance
+        The kernel at the posterior median, for reading only.
+    X_train_ : array-like of shape (n_latent, n_features)
+        Distinct training inputs, sorted.
+    n_features_in_ : int
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X had names.
+    n_iter_ : int
+        Iterations of each chain.
+
+    References
+    ----------
+    .. [1] Murray and Adams (2010), Slice sampling covariance hyperparameters of latent
+       Gaussian models, NIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgpmcmc import MCMCGaussianProcessRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.linspace(0.0, 6.0, 30)[:, None]
+    >>> y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(30)
+    >>> model = MCMCGaussianProcessRegressor(n_warmup=100, n_draws=200, random_state=0)
+    >>> mean, std = model.fit(X, y).predict([[1.5]], return_std=True)
+    >>> bool(abs(mean[0] - np.sin(1.5)) < 0.2)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **BaseMCMCGaussianProcess._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "normalize_y": ["boolean"],
+        "likelihood": [StrOptions({"gaussian", "student-t"})],
+        "degrees_of_freedom": [None, Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        alpha: Any = 1e-10,
+        normalize_y: bool = False,
+        likelihood: str = "gaussian",
+        degrees_of_freedom: float | None = 4.0,
+        mean: str = "zero",
+        representation: str | float = "auto",
+        hyperparameter_update: Any = "slice",
+        n_latent_updates: int = 10,
+        priors: dict | None = None,
+        n_chains: int = 4,
+        n_warmup: int = 250,
+        n_draws: int = 500,
+        thin: int = 1,
+        max_prediction_draws: int = 200,
+        memory_limit: float | None = 8.0,
+        copy_X_train: bool = True,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.normalize_y = normalize_y
+        self.likelihood = likelihood
+        self.degrees_of_freedom = degrees_of_freedom
+        self.mean = mean
+        self.representation = representation
+        self.hyperparameter_update = hyperparameter_update
+        self.n_latent_updates = n_latent_updates
+        self.priors = priors
+        self.n_chains = n_chains
+        self.n_warmup = n_warmup
+        self.n_draws = n_draws
+        self.thin = thin
+        self.max_prediction_draws = max_prediction_draws
+        self.memory_limit = memory_limit
+        self.copy_X_train = copy_X_train
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MCMCGaussianProcessRegressor:
+        """Sample the posterior given training data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs; a list of objects if the kernel takes these.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative. A whole number acts like that many copies of the row.
+
+        Returns
+        -------
+        self : MCMCGaussianProcessRegressor
+            Fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            For input that is not finite or of the wrong shape, priors that do not fit
+            the kernel, and more rows than `memory_limit` allows.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If R-hat or the effective sample size of a quantity says that the chains
+            are too short.
+        """
+        X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train, y_numeric=True)
+        y = np.asarray(y, dtype=np.float64)
+        alpha = self._check_alpha(len(y))
+        weights = check_sample_weight(sample_weight, len(y))
+        if weights is not None:
+            kept = weights > 0.0
+            X, y, alpha, weights = X[kept], y[kept], alpha[kept], weights[kept]
+        self._set_scale(y, weights)
+        y = (y - self._y_mean) / self._y_scale
+        variance = _typical_variance(y, weights, centred=self.mean == "constant")
+        kernel = self.kernel
+        if kernel is None:
+            kernel = default_kernel(np.unique(X, axis=0), variance)
+            kernel = kernel + WhiteKernel(_NOISE_SHARE * variance, _wide(_NOISE_SHARE * variance))
+        split = split_white_noise(kernel)
+        self.X_train_, index = share_latents(X, split.latent)
+        options = {"latent_index": index, "sample_weight": weights}
+        self._noise_likelihood, specs = self._make_likelihood(y, alpha, split, options)
+        centre = float(np.average(y, weights=weights))
+        defaults = DataScaledPriors(
+            split.latent,
+            self.X_train_,
+            variance,
+            noise_level=_NOISE_SHARE * variance,
+            mean=(centre, np.sqrt(variance)),
+            bounds_are_set=self.kernel is not None,
+            names=split.names,
+        )
+        self._split = split
+        self._sample(
+            split.latent,
+            [[self._noise_likelihood]],
+            defaults=defaults,
+            names=split.names,
+            parameter_specs=specs,
+        )
+        self.kernel_ = self._whole_kernel(kernel)
+        return self
+
+    def _check_alpha(self, n_samples: int) -> Array:
+        """Return alpha for each row."""
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        if alpha.shape not in ((), (n_samples,)):
+            raise ValueError(
+                "alpha must be a number, or an array with the same number of entries as y, "
+                f"{n_samples}; got shape {alpha.shape}."
+            )
+        alpha = np.broadcast_to(alpha, (n_samples,))
+        check_rows("alpha", alpha, np.isfinite(alpha) & (alpha >= 0.0), "finite and >= 0")
+        return alpha
+
+    def _set_scale(self, y: Array, weights: Array | None) -> None:
+        """Set what is subtracted from y, and what it is divided by."""
+        self._y_mean, self._y_scale = 0.0, 1.0
+        if self.normalize_y:
+            self._y_mean = float(np.average(y, weights=weights))
+            variance = np.average((y - self._y_mean) ** 2, weights=weights)
+            self._y_scale = float(np.sqrt(variance)) or 1.0
+
+    def _make_likelihood(
+        self, y: Array, alpha: Array, split: NoiseSplit, options: dict[str, Any]
+    ) -> tuple[Likelihood, list[HyperparameterSpec]]:
+        """Return the likelihood, and what its parameters go by."""
+        noise = split.noise
+        sampled = noise is not None and not noise.hyperparameter_noise_level.fixed
+        fixed = None
+        if not sampled:
+            fixed = alpha + (0.0 if noise is None else noise.noise_level)
+            check_rows("alpha", fixed, fixed > 0.0, "positive where the kernel has no WhiteKernel")
+        known = alpha if sampled else 0.0
+        specs = []
+        if sampled:
+            bounds = noise.hyperparameter_noise_level.bounds  # type: ignore[union-attr]
+            specs.append(HyperparameterSpec(split.noise_name, 1, True, bounds))
+        if self.likelihood == "gaussian":
+            return Gaussian(y, fixed, known_variance=known, **options), specs
+        if self.degrees_of_freedom is None:
+            specs.append(HyperparameterSpec("degrees_of_freedom", 1, True, None))
+        nu = self.degrees_of_freedom
+        return StudentT(y, fixed, nu, known_variance=known, **options), specs
+
+    def _default_representation(self) -> str:
+        return "marginal" if self.likelihood == "gaussian" else "surr-site"
+
+    def _whole_kernel(self, kernel: Kernel) -> Kernel:
+        """Return the kernel with its noise, at the posterior median."""
+        medians = {
+            name: np.median(draws.reshape(-1, *draws.shape[2:]), axis=0)
+            for name, draws in self.posterior_.items()
+        }
+        free = [h.name for h in kernel.hyperparameters if not h.fixed]
+        theta = [np.log(np.atleast_1d(medians[name])) for name in free]
+        return kernel.clone_with_theta(np.concatenate(theta) if theta else np.empty(0))
+
+    def _posterior_draws(self) -> list[PosteriorDraws]:
+        if self.likelihood != "gaussian":
+            return super()._posterior_draws()
+        draws = PosteriorDraws.from_gaussian(
+            self._latent_kernel,
+            self.X_train_,
+            self.trace_,
+            self._noise_likelihood,
+            self._jitter,
+            self.max_prediction_draws,
+        )
+        return [draws]
+
+    def _noise(self) -> tuple[Array, Array]:
+        """Return squared scale and degrees of freedom (inf: normal) of new noise, each draw."""
+        which = spread(self.trace_, self.max_prediction_draws)
+        noise = self._split.noise
+        level = np.full(len(which), 0.0 if noise is None else noise.noise_level)
+        if self._split.noise_name in self.posterior_:
+            level = self.posterior_[self._split.noise_name].reshape(-1)[which]
+        nu = np.full(len(which), np.inf)
+        if self.likelihood == "student-t":
+            nu = np.full(len(which), self.degrees_of_freedom or 0.0)
+            if self.degrees_of_freedom is None:
+                nu = self.posterior_["degrees_of_freedom"].reshape(-1)[which]
+        return level, nu
+
+    def _noise_variance(self) -> float:
+        """Return the variance of new noise, averaged over the draws."""
+        level, nu = self._noise()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factor = np.where(np.isinf(nu), 1.0, np.where(nu > 2.0, nu / (nu - 2.0), np.inf))
+            return float(np.where(level > 0.0, level * factor, 0.0).mean())
+
+    def predict(
+        self, X: Any, return_std: bool = False, return_cov: bool = False
+    ) -> Array | tuple[Array, Array]:
+        """Return the predictive mean, averaged over the posterior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        return_std : bool, default=False
+            Whether to return the predictive standard deviation too, that of a new
+            observation: as in scikit-learn, with the kernel's white noise, without `alpha`.
+        return_cov : bool, default=False
+            Whether to return the predictive covariance of all rows too.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+            In the units of y.
+        std : ndarray of shape (n_samples,)
+            Only if `return_std`.
+        cov : ndarray of shape (n_samples, n_samples)
+            Only if `return_cov`.
+
+        Raises
+        ------
+        RuntimeError
+            If both `return_std` and `return_cov` are asked for.
+        """
+        check_one_spread(return_std, return_cov)
+        X = self._validate_new(X)
+        draws = self._posterior_draws()[0]
+        if return_cov:
+            mean, covariance = latent_covariance(draws, X)
+            covariance[np.diag_indices(len(X))] += self._noise_variance()
+            return self._y_mean + self._y_scale * mean, self._y_scale**2 * covariance
+        mean, variance = latent_moments(draws, X)
+        mean = self._y_mean + self._y_scale * mean
+        if not return_std:
+            return mean
+        return mean, self._y_scale * np.sqrt(variance + self._noise_variance())
+
+    def predict_latent(
+        self, X: Any, return_std: bool = False, return_cov: bool = False
+    ) -> Array | tuple[Array, Array]:
+        """Return the posterior mean of the latent function, without noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        return_std, return_cov : bool, default=False
+            Whether to return its standard deviation, or covariance, too.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+            In the units of y.
+        std : ndarray of shape (n_samples,)
+            Only if `return_std`.
+        cov : ndarray of shape (n_samples, n_samples)
+            Only if `return_cov`.
+        """
+        result = super().predict_latent(X, return_std, return_cov)
+        if not isinstance(result, tuple):
+            return self._y_mean + self._y_scale * result
+        mean, spread_ = result
+        unit = self._y_scale**2 if return_cov else self._y_scale
+        return self._y_mean + self._y_scale * mean, unit * spread_
+
+    def predict_interval(self, X: Any, confidence_level: float = 0.9) -> Array:
+        """Return central predictive intervals of new observations.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        confidence_level : float, default=0.9
+            Predictive probability of each interval, in (0, 1).
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_samples, 2)
+            Lower and upper end, in the units of y.
+        """
+        check_level(confidence_level)
+        tail = 0.5 * (1.0 - confidence_level)
+        return self.predict_quantiles(X, [tail, 1.0 - tail])
+
+    def predict_quantiles(self, X: Any, quantiles: Any) -> Array:
+        """Return predictive quantiles of new observations.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        quantiles : array-like of shape (n_quantiles,)
+            Probabilities in [0, 1].
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples, n_quantiles)
+            In the units of y.
+        """
+        quantiles = check_quantiles(quantiles)
+        X = self._validate_new(X)
+        level, nu = self._noise()
+        values = np.empty((len(X), len(quantiles)))
+        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
+            if np.isinf(nu).all() or not level.any():
+                values[rows] = normal_quantiles(mean, variance + level[:, None], quantiles)
+            else:
+                values[rows] = student_t_quantiles(mean, variance, level, nu, quantiles)
+        return self._y_mean + self._y_scale * values
+
+    def log_predictive_density(self, X: Any, y: Any) -> Array:
+        """Return the logarithm of the predictive density of new observations.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Observations.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            Per unit of y.
+        """
+        X = self._validate_new(X)
+        y = column_or_1d(y, dtype=np.float64)
+        check_consistent_length(X, y)
+        scaled = (y - self._y_mean) / self._y_scale
+        level, nu = self._noise()
+        density = np.empty(len(X))
+        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
+            if np.isinf(nu).all() or not level.any():
+                each = normal_log_density(scaled[rows], mean, variance + level[:, None])
+            else:
+                each = student_t_log_density(scaled[rows], mean, variance, level, nu)
+            density[rows] = log_mean_exp(each)
+        return density - np.log(self._y_scale)
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Draw new observations from their predictive distribution, jointly over the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Inputs.
+        n_samples : int, default=1
+            Number of draws for each row.
+        random_state : int, RandomState instance or None, default=None
+            Determines the draws. (scikit-learn's default is 0.)
+
+        Returns
+        -------
+        y : ndarray of shape (n_rows, n_samples)
+            In the units of y.
+        """
+        X = self._validate_new(X)
+        rng = check_random_state(random_state)
+        draws, (latent,) = sample_latent(self._posterior_draws(), X, n_samples, rng)
+        level, nu = (values[draws] for values in self._noise())
+        noise = rng.standard_normal(latent.shape)
+        finite = np.isfinite(nu)
+        if finite.any():
+            degrees = nu[finite]
+            noise[:, finite] /= np.sqrt(rng.chisquare(degrees, (len(X), len(degrees))) / degrees)
+        return self._y_mean + self._y_scale * (latent + np.sqrt(level) * noise)
+
+
+def _typical_variance(y: Array, weights: Array | None, *, centred: bool) -> float:
+    """Return the variance of y that the latent function has to account for; never zero."""
+    centre = np.average(y, weights=weights) if centred else 0.0
+    variance = float(np.average((y - centre) ** 2, weights=weights))
+    return variance or 1.0
+
+
+def _wide(value: float) -> tuple[float, float]:
+    """Return bounds that state no opinion."""
+    return 1e-5 * value, 1e5 * value
