@@ -1,0 +1,422 @@
+"""Cox processes: counts with a log-Gaussian rate."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.gaussian_process.kernels import Kernel
+from sklearn.metrics import mean_poisson_deviance
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.validation import check_consistent_length
+
+from .._linalg import Array
+from ..likelihoods import Poisson
+from ._base import BaseMCMCGaussianProcess
+from ._counts import poisson_log_pmf, poisson_quantiles
+from ._defaults import DataScaledPriors, default_kernel
+from ._inputs import (
+    check_level,
+    check_quantiles,
+    check_rows,
+    check_sample_weight,
+    share_latents,
+)
+from ._mixtures import log_mean_exp, normal_quantiles
+from ._prediction import sample_latent
+
+# Typical variance of the log rate: a standard deviation of 1 is a factor of e.
+_SIGNAL_VARIANCE = 1.0
+# Of the prior of the mean log rate, around that of a constant rate.
+_MEAN_SD = 2.0
+# exp() of anything larger overflows.
+_LARGEST_LOG_RATE = 709.0
+# Poisson draws of numpy end here.
+_LARGEST_RATE = 9e18
+
+
+class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
+    """Counts whose log rate is a Gaussian process, hyperparameters integrated out.
+
+    ``y ~ Poisson(exposure * exp(f))``: a log-Gaussian Cox process on a grid, or Poisson
+    regression with a Gaussian process. The latent log rate and the hyperparameters are
+    sampled from their joint posterior [1]_, and predictions average over the draws.
+
+    Parameters
+    ----------
+    kernel : kernel instance, default=None
+        Any kernel of `sklearn.gaussian_process.kernels`, or one of your own. None is a
+        constant times a squared exponential with a length scale for each column,
+        scaled to the data.
+    mean : {"zero", "constant"}, default="constant"
+        Prior mean of the log rate. The constant one is a hyperparameter, named ``"mean"``,
+        with a normal prior around log(total count / total exposure), sd 2.
+    representation : str or float, default="auto"
+        What is held fixed while the hyperparameters move: ``"post-site"`` (what
+        ``"auto"`` means), ``"surr-site"``, another name of the paper's, or the variance
+        of constant surrogate noise.
+    hyperparameter_update : "slice" or callable, default="slice"
+        Slice sampling, or a Metropolis-Hastings proposal: a callable that takes the
+        vector theta and a generator, and returns the proposed vector and
+        log q(old; new) - log q(new; old).
+    n_latent_updates : int, default=10
+        Elliptical slice updates of the latent function in each iteration.
+    priors : dict, default=None
+        Name of a hyperparameter, as in ``kernel.hyperparameters`` or ``"mean"`` -> frozen
+        scipy.stats distribution on the natural scale, or a list of one for each
+        element. Hyperparameters left out are log-uniform on bounds that you set, and
+        otherwise log-normal, scaled to the data.
+    n_chains : int, default=4
+        Independent Markov chains.
+    n_warmup, n_draws : int, default=250, 500
+        Iterations of each chain that are discarded, and draws that are kept.
+    thin : int, default=1
+        Iterations for each kept draw.
+    max_prediction_draws : int, default=200
+        Posterior draws, evenly spread, that predictions average over.
+    memory_limit : float or None, default=8.0
+        Gigabytes that the chains that run at the same time may take; more rows than
+        that are an error before anything is allocated. None is no limit.
+    copy_X_train : bool, default=True
+        Whether the fitted estimator keeps its own copy of the training inputs.
+    warm_start : bool, default=False
+        Whether `fit` with a larger `n_draws`, and all else as before, continues the chains:
+        250 draws and then 500 are the draws of 500 in one go, bit for bit.
+    n_jobs : int, default=None
+        Chains that run at the same time; the draws do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Determines all draws.
+    verbose : int, default=0
+        joblib's verbosity over chains.
+
+    Attributes
+    ----------
+    posterior_ : dict
+        Name of a hyperparameter -> draws on the natural scale, shape
+        (n_chains, n_draws), or (n_chains, n_draws, size).
+    diagnostics_ : dict
+        Name of a quantity -> mean, sd, mcse, ess_bulk, ess_tail, rhat.
+    trace_ : Trace
+        All draws and costs.
+    kernel_ : kernel instance
+        The kernel at the posterior median, for reading only.
+    X_train_ : array-like of shape (n_latent, n_features)
+        Distinct training inputs, sorted.
+    n_features_in_ : int
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X had names.
+    n_iter_ : int
+        Iterations of each chain.
+
+    References
+    ----------
+    .. [1] Murray and Adams (2010), Slice sampling covariance hyperparameters of latent
+       Gaussian models, NIPS.
+
+    Notes
+    -----
+    Only counts can be fitted, so that scikit-learn's tags do not call it a regressor of
+    arbitrary targets; `score`, `GridSearchCV` and `cross_val_score` work as for one.
+
+    Examples
+    --------
+    >>> from skgpmcmc import MCMCCoxProcessRegressor
+    >>> from skgpmcmc.datasets import load_coal_mining
+    >>> X, y = load_coal_mining(return_X_y=True)
+    >>> model = MCMCCoxProcessRegressor(n_warmup=50, n_draws=50, random_state=0)
+    >>> early, late = model.fit(X, y).predict(X[[0, -1]])
+    >>> bool(early > late)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {**BaseMCMCGaussianProcess._parameter_constraints}
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        mean: str = "constant",
+        representation: str | float = "auto",
+        hyperparameter_update: Any = "slice",
+        n_latent_updates: int = 10,
+        priors: dict | None = None,
+        n_chains: int = 4,
+        n_warmup: int = 250,
+        n_draws: int = 500,
+        thin: int = 1,
+        max_prediction_draws: int = 200,
+        memory_limit: float | None = 8.0,
+        copy_X_train: bool = True,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.mean = mean
+        self.representation = representation
+        self.hyperparameter_update = hyperparameter_update
+        self.n_latent_updates = n_latent_updates
+        self.priors = priors
+        self.n_chains = n_chains
+        self.n_warmup = n_warmup
+        self.n_draws = n_draws
+        self.thin = thin
+        self.max_prediction_draws = max_prediction_draws
+        self.memory_limit = memory_limit
+        self.copy_X_train = copy_X_train
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = None  # see Notes
+        tags.target_tags.positive_only = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None
+    ) -> MCMCCoxProcessRegressor:
+        """Sample the posterior given counts.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, such as the centres of cells; a list of objects if the kernel takes these.
+        y : array-like of shape (n_samples,)
+            Counts: whole numbers, zero or larger.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative. A whole number acts like that many copies of the row.
+        exposure : float or array-like of shape (n_samples,), default=None
+            Time, area or population in which the events were counted, positive; 1 by
+            default.
+
+        Returns
+        -------
+        self : MCMCCoxProcessRegressor
+            Fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            For input that is not finite or of the wrong shape, counts that are not whole
+            numbers >= 0, exposures that are not positive, priors that do not fit the
+            kernel, and more rows than `memory_limit` allows.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If R-hat or the effective sample size of a quantity says that the chains
+            are too short.
+        """
+        X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train, y_numeric=True)
+        y = check_counts(y)
+        exposure = check_exposure(exposure, len(y))
+        weights = check_sample_weight(sample_weight, len(y))
+        if weights is not None:
+            kept = weights > 0.0
+            X, y, exposure, weights = X[kept], y[kept], exposure[kept], weights[kept]
+        self.X_train_, index = share_latents(X, self.kernel)
+        kernel = default_kernel(self.X_train_) if self.kernel is None else self.kernel
+        likelihood = Poisson(y, exposure, latent_index=index, sample_weight=weights)
+        defaults = DataScaledPriors(
+            kernel,
+            self.X_train_,
+            _SIGNAL_VARIANCE,
+            mean=(float(np.log(_overall_rate(y, exposure, weights))), _MEAN_SD),
+            bounds_are_set=self.kernel is not None,
+        )
+        self._sample(kernel, [[likelihood]], defaults=defaults)
+        return self
+
+    def _default_representation(self) -> str:
+        return "post-site"
+
+    def predict(self, X: Any, exposure: Any = None) -> Array:
+        """Return the posterior mean of the rate, or of the counts.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        exposure : float or array-like of shape (n_samples,), default=None
+            Positive; 1 by default.
+
+        Returns
+        -------
+        rate : ndarray of shape (n_samples,)
+            Events per unit of exposure, times `exposure`.
+        """
+        X = self._validate_new(X)
+        exposure = check_exposure(exposure, len(X))
+        log_rate = np.empty(len(X))
+        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
+            log_rate[rows] = log_mean_exp(mean + 0.5 * variance)
+        return exposure * np.exp(np.minimum(log_rate, _LARGEST_LOG_RATE))
+
+    def predict_interval(self, X: Any, confidence_level: float = 0.9) -> Array:
+        """Return central posterior intervals of the rate per unit of exposure.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        confidence_level : float, default=0.9
+            Posterior probability of each interval, in (0, 1).
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_samples, 2)
+            Lower and upper end.
+        """
+        check_level(confidence_level)
+        X = self._validate_new(X)
+        tail = 0.5 * (1.0 - confidence_level)
+        ends = np.empty((len(X), 2))
+        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
+            ends[rows] = normal_quantiles(mean, variance, [tail, 1.0 - tail])
+        return np.exp(np.minimum(ends, _LARGEST_LOG_RATE))
+
+    def predict_quantiles(self, X: Any, quantiles: Any, exposure: Any = None) -> Array:
+        """Return predictive quantiles of new counts.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        quantiles : array-like of shape (n_quantiles,)
+            Probabilities in [0, 1].
+        exposure : float or array-like of shape (n_samples,), default=None
+            Positive; 1 by default.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_samples, n_quantiles)
+            Whole numbers: the smallest count whose distribution function reaches the
+            quantile; infinity for the quantile 1.
+        """
+        quantiles = check_quantiles(quantiles)
+        X = self._validate_new(X)
+        exposure = check_exposure(exposure, len(X))
+        counts = np.empty((len(X), len(quantiles)))
+        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
+            counts[rows] = poisson_quantiles(mean, variance, exposure[rows], quantiles)
+        return counts
+
+    def log_predictive_density(self, X: Any, y: Any, exposure: Any = None) -> Array:
+        """Return the logarithm of the predictive probability of new counts.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Counts.
+        exposure : float or array-like of shape (n_samples,), default=None
+            Positive; 1 by default.
+
+        Returns
+        -------
+        log_probability : ndarray of shape (n_samples,)
+        """
+        X = self._validate_new(X)
+        y = check_counts(column_or_1d(y, dtype=np.float64))
+        check_consistent_length(X, y)
+        exposure = check_exposure(exposure, len(X))
+        log_probability = np.empty(len(X))
+        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
+            each = poisson_log_pmf(y[rows], mean, variance, exposure[rows])
+            log_probability[rows] = log_mean_exp(each)
+        return log_probability
+
+    def sample_y(
+        self, X: Any, n_samples: int = 1, random_state: Any = None, exposure: Any = None
+    ) -> Array:
+        """Draw new counts from their predictive distribution, jointly over the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Inputs.
+        n_samples : int, default=1
+            Number of draws for each row.
+        random_state : int, RandomState instance or None, default=None
+            Determines the draws.
+        exposure : float or array-like of shape (n_rows,), default=None
+            Positive; 1 by default.
+
+        Returns
+        -------
+        counts : ndarray of int of shape (n_rows, n_samples)
+        """
+        X = self._validate_new(X)
+        exposure = check_exposure(exposure, len(X))
+        rng = check_random_state(random_state)
+        _, (latent,) = sample_latent(self._posterior_draws(), X, n_samples, rng)
+        with np.errstate(over="ignore"):
+            rate = exposure[:, None] * np.exp(np.minimum(latent, _LARGEST_LOG_RATE))
+        return np.asarray(rng.poisson(np.minimum(rate, _LARGEST_RATE)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> float:
+        """Return D^2, the share of the Poisson deviance that is explained.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Counts.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        exposure : float or array-like of shape (n_samples,), default=None
+            Positive; 1 by default.
+
+        Returns
+        -------
+        score : float
+            1 is best; 0 is a constant rate.
+        """
+        expected = self.predict(X, exposure)
+        y = check_counts(column_or_1d(y, dtype=np.float64))
+        check_consistent_length(expected, y)
+        exposure = check_exposure(exposure, len(y))
+        weights = check_sample_weight(sample_weight, len(y))
+        constant = exposure * _overall_rate(y, exposure, weights)
+        smallest = np.finfo(float).tiny
+        deviance, null = (
+            mean_poisson_deviance(y, np.maximum(rate, smallest), sample_weight=weights)
+            for rate in (expected, constant)
+        )
+        return float(1.0 - deviance / null) if null > 0.0 else float(deviance == 0.0)
+
+
+def check_counts(y: Any) -> Array:
+    """Return counts as floats; raise a ValueError that names the first that is none."""
+    counts = np.asarray(y, dtype=np.float64)
+    whole = np.isfinite(counts) & (counts >= 0.0) & (counts == np.floor(counts))
+    check_rows("y", counts, whole, "a count, a whole number >= 0,")
+    return counts
+
+
+def check_exposure(exposure: Any, n_samples: int) -> Array:
+    """Return the exposure of each row; raise a ValueError that names the first bad one."""
+    values = np.asarray(1.0 if exposure is None else exposure, dtype=np.float64)
+    if values.shape not in ((), (n_samples,)):
+        raise ValueError(
+            f"exposure must be a number, or have shape ({n_samples},), one for each row of X; got "
+            f"{values.shape}."
+        )
+    values = np.array(np.broadcast_to(values, (n_samples,)))
+    check_rows("exposure", values, np.isfinite(values) & (values > 0.0), "positive and finite")
+    return values
+
+
+def _overall_rate(y: Array, exposure: Array, weights: Array | None) -> float:
+    """Return total count / total exposure, as if half an event had been seen where none was."""
+    total = np.average(y, weights=weights) or 0.5 / len(y)
+    return float(total / np.average(exposure, weights=weights))
