@@ -1,0 +1,127 @@
+"""The Cox process regressor: values, exposure, counts."""
+
+import numpy as np
+import pytest
+import sklearn
+from scipy import stats
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.model_selection import GridSearchCV
+
+from skgpmcmc import MCMCCoxProcessRegressor
+from skgpmcmc.datasets import load_coal_mining
+from skgpmcmc.diagnostics import mcse_mean
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+SHORT = {"n_chains": 2, "n_warmup": 20, "n_draws": 40, "random_state": 0}
+
+
+def rates(n=30, seed=0):
+    rng = np.random.default_rng(seed)
+    X, exposure = rng.uniform(0.0, 6.0, (n, 1)), rng.uniform(0.5, 20.0, n)
+    return X, rng.poisson(exposure * np.exp(np.sin(X[:, 0]))), exposure
+
+
+def test_mean_alone():
+    deaths = [5, 30, 2, 4, 5, 4, 7, 10]
+    population = [1000, 2300, 300, 400, 500, 700, 1000, 700]
+    kernel = ConstantKernel(1e-10, "fixed") * RBF(1.0, "fixed")
+    model = MCMCCoxProcessRegressor(
+        kernel, priors={"mean": stats.norm(0.0, 10.0)}, n_draws=1000, random_state=0,
+        max_prediction_draws=4000,
+    )  # fmt: skip
+    model.fit(np.arange(8.0)[:, None], deaths, exposure=population)
+    mean = model.posterior_["mean"]
+    assert abs(mean.mean() + 4.6414) < 4 * mcse_mean(mean) + 5e-5
+    assert abs(mean.std() - 0.1226) < 4 * mcse_mean((mean + 4.6414) ** 2) / (2 * 0.1226) + 5e-5
+    rate = model.predict([[3.0]])[0]
+    assert abs(rate - 0.0097169) < 4 * mcse_mean(np.exp(mean)) + 5e-8
+
+
+def test_exposure_is_exact_and_predictions_are_consistent():
+    X, y, exposure = rates()
+    model = MCMCCoxProcessRegressor(**SHORT).fit(X, y, exposure=exposure)
+    np.testing.assert_array_equal(model.predict(X, exposure=exposure), exposure * model.predict(X))
+    ends = model.predict_interval(X)
+    assert (ends[:, 0] < model.predict(X)).all()
+    assert (model.predict(X) < ends[:, 1]).all()
+    counts = model.predict_quantiles(X, [0.0, 0.1, 0.5, 0.9], exposure=exposure)
+    np.testing.assert_array_equal(counts, np.floor(counts))
+    assert (np.diff(counts, axis=1) >= 0).all()
+    assert (counts[:, 0] == 0).all()
+    grid = np.tile(X[:1], (400, 1))
+    log_p = model.log_predictive_density(grid, np.arange(400), exposure=5.0)
+    assert np.exp(log_p).sum() == pytest.approx(1.0, abs=1e-6)
+    draws = model.sample_y(X[:1], 4000, random_state=0, exposure=5.0)
+    assert np.issubdtype(draws.dtype, np.integer)
+    cdf = np.exp(log_p).cumsum()
+    for k in (1, 5, 10):
+        error = np.sqrt(cdf[k] * (1 - cdf[k]) / 4000)
+        assert abs((draws <= k).mean() - cdf[k]) < 5 * error
+
+
+def test_score_is_the_explained_deviance():
+    X, y, exposure = rates()
+    model = MCMCCoxProcessRegressor(**SHORT).fit(X, y, exposure=exposure)
+    assert 0.3 < model.score(X, y, exposure=exposure) < 1.0
+    flat = MCMCCoxProcessRegressor(ConstantKernel(1e-10, "fixed") * RBF(1.0, "fixed"), **SHORT).fit(
+        X, y, exposure=exposure
+    )
+    assert abs(flat.score(X, y, exposure=exposure)) < 0.02
+
+
+def test_exposure_is_routed():
+    X, y, exposure = rates()
+    kernel = ConstantKernel(1.0) * RBF(1.0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = MCMCCoxProcessRegressor(kernel, **SHORT)
+        model.set_fit_request(exposure=True).set_score_request(exposure=True)
+        grid = {"representation": ["post-site", "surr-site"]}
+        search = GridSearchCV(model, grid, cv=2).fit(X, y, exposure=exposure)
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_repeated_rows_and_weights_are_the_same():
+    X, y, exposure = rates(10)
+    weights = np.array([1, 2, 3, 1, 0, 2, 1, 1, 4, 1])
+    rows = np.repeat(np.arange(10), weights)
+    model = MCMCCoxProcessRegressor(**SHORT)
+    weighted = model.fit(X, y, sample_weight=weights, exposure=exposure).predict(X)
+    repeated = model.fit(X[rows], y[rows], exposure=exposure[rows]).predict(X)
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-6)
+
+
+def test_extremes():
+    X = np.arange(6.0)[:, None]
+    none = MCMCCoxProcessRegressor(**SHORT).fit(X, np.zeros(6), exposure=10.0)
+    assert none.predict(X).max() < 0.1
+    exposure = np.logspace(-5, 5, 6)
+    model = MCMCCoxProcessRegressor(**SHORT)
+    model.fit(X, np.round(1e3 * exposure), exposure=exposure)
+    assert np.isfinite(model.predict(X * 1e6)).all()
+    assert (model.sample_y(X, 3, exposure=1e300) >= 0).all()
+    one = MCMCCoxProcessRegressor(**SHORT).fit([[1.0]], [3])
+    assert 0.5 < one.predict([[1.0]])[0] < 9.0
+
+
+def test_mining_falls():
+    X, y = load_coal_mining(return_X_y=True)
+    model = MCMCCoxProcessRegressor(n_warmup=100, n_draws=100, random_state=0).fit(X, y)
+    early, late = model.predict_interval(X[[10, -10]])
+    assert early[0] > late[1]
+
+
+@pytest.mark.parametrize(
+    ("y", "exposure", "message"),
+    [
+        ([1, 2.5, 3], None, "y must be a count, a whole number >= 0, in every row; row 1 has 2.5"),
+        ([1, 2, -3], None, "row 2 has -3.0"),
+        ([1, 2, 3], [1.0, 0.0, 1.0], "exposure must be positive and finite in every row; row 1"),
+        ([1, 2, 3], [1.0, 1.0, np.inf], "exposure .* row 2 has inf"),
+        ([1, 2, 3], [1.0, 1.0], r"exposure must be a number, or have shape \(3,\)"),
+    ],
+)
+def test_bad_counts_and_exposures(y, exposure, message):
+    X = np.arange(3.0)[:, None]
+    with pytest.raises(ValueError, match=message):
+        MCMCCoxProcessRegressor().fit(X, y, exposure=exposure)
