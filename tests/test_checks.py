@@ -1,9 +1,12 @@
 """scikit-learn's own checks, on short chains."""
 
+import pytest
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgpmcmc import MCMCCoxProcessRegressor, MCMCGaussianProcessRegressor
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 SHORT = {"n_chains": 1, "n_warmup": 10, "n_draws": 20}
 

@@ -12,6 +12,7 @@ from sklearn.gaussian_process.kernels import (
     RBF,
     CompoundKernel,
     ConstantKernel,
+    ExpSineSquared,
     GenericKernelMixin,
     Hyperparameter,
     Kernel,
@@ -135,6 +136,13 @@ def test_columns_on_any_scale(scale):
     scaled = X * [scale, 1e-6] + [10.0 * scale, 0.0]
     model = MCMCGaussianProcessClassifier(**SHORT).fit(scaled, y)
     assert model.score(scaled, y) > 0.9
+
+
+def test_indefinite_kernel_is_refused_by_name():
+    X = np.array([[i, j] for i in range(4) for j in range(4)], dtype=float)
+    kernel = ExpSineSquared(1.0, 3.0)
+    with pytest.raises(ValueError, match=r"kernel ExpSineSquared\(.*smallest eigenvalue -"):
+        MCMCGaussianProcessClassifier(kernel, **SHORT).fit(X, X[:, 0] > 1)
 
 
 @pytest.mark.parametrize("scale", [1e300, 1e-300])

@@ -9,6 +9,11 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from .._linalg import Array
 
+# Rows whose covariance is checked: eigenvalues take time.
+_MAX_CHECKED = 500
+# Of the largest eigenvalue; rounding of the kernel's own arithmetic stays far below.
+_NEGATIVE = 1e-7
+
 
 def check_kernel(kernel: Kernel, X: Any) -> None:
     """Raise an error for a kernel that does not return a covariance matrix.
@@ -16,7 +21,7 @@ def check_kernel(kernel: Kernel, X: Any) -> None:
     Parameters
     ----------
     kernel : sklearn.gaussian_process.kernels.Kernel
-        Called on the first two inputs.
+        Called as it is given.
     X : array-like of length n
         Inputs.
 
@@ -24,7 +29,8 @@ def check_kernel(kernel: Kernel, X: Any) -> None:
     ------
     ValueError
         For a kernel that returns anything but a square matrix of numbers, such as
-        scikit-learn's CompoundKernel, which holds several kernels.
+        scikit-learn's CompoundKernel, which holds several kernels; and for one that is not
+        positive semi-definite at these inputs, such as ExpSineSquared in two dimensions.
     """
     rows = X[:2]
     matrix = np.asarray(kernel(rows))
@@ -35,17 +41,27 @@ def check_kernel(kernel: Kernel, X: Any) -> None:
             "Combine several kernels by + or *, not by CompoundKernel; a kernel of your own "
             "returns one covariance for each pair of inputs."
         )
+    fault = describe_fault(kernel, X[:_MAX_CHECKED], _NEGATIVE)
+    if fault:
+        raise ValueError(
+            f"kernel {kernel} is not a covariance function for these inputs: {fault}. Use another "
+            "kernel, or other inputs; a kernel that is only valid in one dimension can be applied "
+            "to one column of X."
+        )
 
 
-def describe_fault(kernel: Kernel, X: Any, jitter: float) -> str:
-    """Return what is wrong with the covariance of a kernel at X, or an empty string."""
+def describe_fault(kernel: Kernel, X: Any, tolerance: float) -> str:
+    """Return what is wrong with the covariance of a kernel at X, or an empty string.
+
+    Negative eigenvalues up to `tolerance` of the largest are not a fault.
+    """
     matrix: Array = np.asarray(kernel(X))
     bad = np.argwhere(~np.isfinite(matrix))
     if len(bad):
         i, j = bad[0].tolist()
         return f"the covariance of rows {i} and {j} is {matrix[i, j]}"
     eigenvalues = np.linalg.eigvalsh(matrix)
-    if eigenvalues[0] < -jitter * np.abs(np.diagonal(matrix)).max():
+    if eigenvalues[0] < -tolerance * abs(eigenvalues[-1]):
         return (
             "the covariance is not positive definite (smallest eigenvalue "
             f"{eigenvalues[0]:.3g}, largest {eigenvalues[-1]:.3g})"
