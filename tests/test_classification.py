@@ -138,6 +138,15 @@ def test_columns_on_any_scale(scale):
     assert model.score(scaled, y) > 0.9
 
 
+def test_proposal_that_cannot_be_pickled():
+    X, y = two_classes()
+    proposal = lambda theta, rng: (theta + 0.3 * rng.standard_normal(theta.shape), 0.0)  # noqa: E731
+    model = MCMCGaussianProcessClassifier(hyperparameter_update=proposal, warm_start=True, **SHORT)
+    model.fit(X, y).set_params(n_draws=50).fit(X, y)
+    assert model.trace_.n_draws == 50
+    assert (model.trace_.moved > 0.0).any()
+
+
 def test_indefinite_kernel_is_refused_by_name():
     X = np.array([[i, j] for i in range(4) for j in range(4)], dtype=float)
     kernel = ExpSineSquared(1.0, 3.0)
@@ -166,7 +175,7 @@ def test_one_convergence_warning_names_the_worst_quantity():
         MCMCGaussianProcessClassifier(n_warmup=1, n_draws=10, random_state=0).fit(X, y)
     caught = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
     assert len(caught) == 1
-    for part in ("R-hat", "effective draws", "n_draws (now 10)", "diagnostics_"):
+    for part in ("R-hat", "effective draws", "n_draws (now 10;", "diagnostics_"):
         assert part in str(caught[0].message)
 
 

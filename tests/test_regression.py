@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.integrate import trapezoid
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, WhiteKernel
 
@@ -144,7 +145,7 @@ def test_predictive_distribution_is_consistent(likelihood):
     # The density integrates to the probability between two quantiles.
     line = np.linspace(quantiles[0, 0], quantiles[0, 2], 401)
     density = np.exp(model.log_predictive_density(np.tile(grid[:1], (401, 1)), line))
-    assert np.trapezoid(density, line) == pytest.approx(0.8, abs=1e-4)
+    assert trapezoid(density, line) == pytest.approx(0.8, abs=1e-4)
 
 
 def test_student_t_noise_withstands_outliers():
@@ -203,6 +204,7 @@ def test_warm_start_continues_the_chains():
         ({"alpha": [0.1, -0.2, 0.1]}, "alpha must be finite and >= 0 in every row; row 1"),
         ({"kernel": RBF(), "alpha": 0.0}, "alpha must be positive where the kernel has no White"),
         ({"likelihood": "cauchy"}, "likelihood"),
+        ({"likelihood": "student-t", "kernel": RBF()}, "Add a WhiteKernel to the kernel"),
         ({"representation": "surr"}, "'marginal'"),
         ({"priors": {"noise": stats.norm()}}, "k2__noise_level"),
     ],

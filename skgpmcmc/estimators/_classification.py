@@ -85,7 +85,8 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         Whether the fitted estimator keeps its own copy of the training inputs.
     warm_start : bool, default=False
         Whether `fit` with a larger `n_draws`, and all else as before, continues the chains:
-        250 draws and then 500 are the draws of 500 in one go, bit for bit.
+        250 draws and then 500 are the draws of 500 in one go, bit for bit (`random_state`
+        matters for the first fit only).
     n_jobs : int, default=None
         Chains that run at the same time; the draws do not depend on it.
     random_state : int, RandomState instance or None, default=None

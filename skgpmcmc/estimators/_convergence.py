@@ -22,12 +22,18 @@ def warn_if_not_converged(
     row = diagnostics[name]
     if _badness(row) <= 1.0:
         return
+    faults = []
+    if not row["rhat"] <= _MAX_RHAT:
+        faults.append(f"R-hat {row['rhat']:.3f} (should be at most {_MAX_RHAT})")
+    if not row["ess_bulk"] >= _MIN_ESS:
+        faults.append(
+            f"{row['ess_bulk']:.0f} effective draws (bulk; should be at least {_MIN_ESS:.0f})"
+        )
     warnings.warn(
-        f"The chains have not converged: the worst quantity is {name!r} with R-hat "
-        f"{row['rhat']:.3f} (should be below {_MAX_RHAT}) and {row['ess_bulk']:.0f} effective "
-        f"draws (should be above {_MIN_ESS:.0f}). Raise n_draws (now {n_draws}) and n_warmup "
-        f"(now {n_warmup}), or state narrower priors. The table of all quantities is in "
-        "diagnostics_.",
+        f"The chains have not converged: the worst quantity is {name!r} with "
+        f"{' and '.join(faults)}. Raise n_draws (now {n_draws}; warm_start=True continues the "
+        f"chains) and n_warmup (now {n_warmup}), or state narrower priors. The table of all "
+        "quantities is in diagnostics_.",
         ConvergenceWarning,
         stacklevel=6,
     )

@@ -54,8 +54,8 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         with a normal prior around log(total count / total exposure), sd 2.
     representation : str or float, default="auto"
         What is held fixed while the hyperparameters move: ``"post-site"`` (what
-        ``"auto"`` means), ``"surr-site"``, another name of the paper's, or the variance
-        of constant surrogate noise.
+        ``"auto"`` means), ``"surr-site"``, ``"surr-taylor"``, ``"post-taylor"``,
+        ``"prior-white"``, ``"fixed"``, or the variance of constant surrogate noise.
     hyperparameter_update : "slice" or callable, default="slice"
         Slice sampling, or a Metropolis-Hastings proposal: a callable that takes the
         vector theta and a generator, and returns the proposed vector and
@@ -82,7 +82,8 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         Whether the fitted estimator keeps its own copy of the training inputs.
     warm_start : bool, default=False
         Whether `fit` with a larger `n_draws`, and all else as before, continues the chains:
-        250 draws and then 500 are the draws of 500 in one go, bit for bit.
+        250 draws and then 500 are the draws of 500 in one go, bit for bit (`random_state`
+        matters for the first fit only).
     n_jobs : int, default=None
         Chains that run at the same time; the draws do not depend on it.
     random_state : int, RandomState instance or None, default=None

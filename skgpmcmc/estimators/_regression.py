@@ -36,6 +36,8 @@ from ._student_t_mixtures import student_t_log_density, student_t_quantiles
 
 # The noise's typical share of the variance of y, where its level has the default prior.
 _NOISE_SHARE = 0.1
+# Of the variance of y: noise below it is not meant as noise.
+_NO_NOISE = 1e-6
 
 
 class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
@@ -69,7 +71,8 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
     representation : str or float, default="auto"
         What is held fixed while the hyperparameters move: ``"marginal"`` (nothing; what
         ``"auto"`` means for Gaussian noise), ``"surr-site"`` (for Student-t noise), or
-        another name of the paper's.
+        another
+        of ``"prior-white"``, ``"surr-taylor"``, ``"post-site"``, ``"post-taylor"``, ``"fixed"``.
     hyperparameter_update : "slice" or callable, default="slice"
         Slice sampling, or a Metropolis-Hastings proposal: a callable that takes the
         vector theta and a generator, and returns the proposed vector and
@@ -96,7 +99,8 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         Whether the fitted estimator keeps its own copy of the training inputs.
     warm_start : bool, default=False
         Whether `fit` with a larger `n_draws`, and all else as before, continues the chains:
-        250 draws and then 500 are the draws of 500 in one go, bit for bit.
+        250 draws and then 500 are the draws of 500 in one go, bit for bit (`random_state`
+        matters for the first fit only).
     n_jobs : int, default=None
         Chains that run at the same time; the draws do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -296,6 +300,12 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         if not sampled:
             fixed = alpha + (0.0 if noise is None else noise.noise_level)
             check_rows("alpha", fixed, fixed > 0.0, "positive where the kernel has no WhiteKernel")
+            if self.likelihood == "student-t" and fixed.max() < _NO_NOISE * max(y.var(), 1e-300):
+                raise ValueError(
+                    "likelihood='student-t' takes its squared scale from the kernel's WhiteKernel "
+                    "and alpha; the kernel has no WhiteKernel, and alpha is at most "
+                    f"{fixed.max():.3g}. Add a WhiteKernel to the kernel, or set alpha."
+                )
         known = alpha if sampled else 0.0
         specs = []
         if sampled:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -47,9 +48,13 @@ class Continuation:
             "y, sample_weight or exposure": [m.likelihood for group in models for m in group],
             "kernel": models[0][0].kernel,
             "priors": priors,
-            "the sampler's settings": (replace(settings, n_draws=0), estimator.n_chains),
+            "hyperparameter_update": settings.proposal,
+            "the sampler's settings": (
+                replace(settings, n_draws=0, proposal=None),
+                estimator.n_chains,
+            ),
         }
-        return cls({name: joblib.hash(part) for name, part in parts.items()}, settings.n_draws)
+        return cls({name: _hash(part) for name, part in parts.items()}, settings.n_draws)
 
     def previous(self, estimator: Any) -> list[list[Trace]] | None:
         """Return the traces to be continued, None if there are none.
@@ -78,3 +83,11 @@ class Continuation:
                 "warm_start=True without a larger n_draws adds no draws.", UserWarning, stacklevel=6
             )
         return list(estimator._traces)
+
+
+def _hash(part: Any) -> str:
+    """Return a hash of a value, or of its identity where it cannot be pickled."""
+    try:
+        return str(joblib.hash(part))
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return str(id(part))
