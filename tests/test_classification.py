@@ -233,6 +233,33 @@ def test_inputs_that_are_not_vectors(X):
     np.testing.assert_allclose(model.predict_proba(X[:1])[:, 1], p[:1], atol=1e-12)
 
 
+def test_series_of_strings():
+    pandas = pytest.importorskip("pandas")
+    words = pandas.Series(["ab", "abc", "xy", "xyz"])
+    model = MCMCGaussianProcessClassifier(SharedItems(), **SHORT).fit(words, [0, 0, 1, 1])
+    assert model.predict_proba(words).shape == (4, 2)
+
+
+class Lopsided(RBF):
+    def __call__(self, X, Y=None, eval_gradient=False):
+        return np.triu(super().__call__(X, Y))
+
+
+class WrongDiagonal(RBF):
+    def diag(self, X):
+        return np.full(len(X), 5.0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [(Lopsided(), "Lopsided.* not symmetric"), (WrongDiagonal(), "diag.X. is not the diagonal")],
+)
+def test_kernels_that_contradict_themselves_are_refused(kernel, message):
+    X, y = two_classes(8)
+    with pytest.raises(ValueError, match=message):
+        MCMCGaussianProcessClassifier(kernel, **SHORT).fit(X, y)
+
+
 @pytest.mark.parametrize("name", ["surr-taylor", "post-taylor", "marginal"])
 def test_missing_capabilities_say_what_to_use(name):
     X, y = two_classes(8)

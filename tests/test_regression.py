@@ -227,3 +227,33 @@ def test_bad_arguments():
         model.sample_y(X3, 0)
     with pytest.raises(ValueError, match="one for each row of X"):
         model.fit(X3, Y3, sample_weight=[1.0])
+
+
+def test_a_refused_fit_leaves_the_estimator_as_it_was():
+    X, y = waves(20)
+    model = MCMCGaussianProcessRegressor(normalize_y=True, warm_start=True, **SHORT).fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="differ from it"):
+        model.fit(X + 3.0, 100.0 * y)
+    with pytest.raises(ValueError, match="memory_limit"):
+        model.set_params(memory_limit=1e-9).fit(X[:5] + 3.0, y[:5])
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize("scale", [1e-80, 1e-6, 1e80])
+def test_targets_of_any_unit(scale):
+    X, y = waves(20)
+    assert MCMCGaussianProcessRegressor(**SHORT).fit(X, y * scale).score(X, y * scale) > 0.9
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_targets_beyond_double_precision_are_refused(scale):
+    X, y = waves(20)
+    with pytest.raises(ValueError, match=r"y must be zero.*Change its unit"):
+        MCMCGaussianProcessRegressor(**SHORT).fit(X, y * scale)
+
+
+def test_density_of_targets_that_are_not_finite_is_refused():
+    model = MCMCGaussianProcessRegressor(**SHORT).fit(X3, Y3)
+    with pytest.raises(ValueError, match="NaN"):
+        model.log_predictive_density(X3, [0.0, np.nan, 1.0])

@@ -41,6 +41,7 @@ def check_kernel(kernel: Kernel, X: Any) -> None:
             "Combine several kernels by + or *, not by CompoundKernel; a kernel of your own "
             "returns one covariance for each pair of inputs."
         )
+    _check_consistency(kernel, X[:_MAX_CHECKED])
     fault = describe_fault(kernel, X[:_MAX_CHECKED], _NEGATIVE)
     if fault:
         raise ValueError(
@@ -48,6 +49,19 @@ def check_kernel(kernel: Kernel, X: Any) -> None:
             "kernel, or other inputs; a kernel that is only valid in one dimension can be applied "
             "to one column of X."
         )
+
+
+def _check_consistency(kernel: Kernel, X: Any) -> None:
+    """Raise an error where K is not symmetric, or `diag` is not its diagonal."""
+    matrix = np.asarray(kernel(X))
+    diagonal = np.diagonal(matrix)
+    problem = ""
+    if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=0.0, equal_nan=True):
+        problem = "its matrix is not symmetric"
+    elif not np.allclose(kernel.diag(X), diagonal, rtol=1e-6, atol=0.0, equal_nan=True):
+        problem = "its diag(X) is not the diagonal of its matrix"
+    if problem:
+        raise ValueError(f"kernel {kernel} is not a covariance function: {problem}.")
 
 
 def describe_fault(kernel: Kernel, X: Any, tolerance: float) -> str:

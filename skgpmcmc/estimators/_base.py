@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -27,6 +28,22 @@ from ._warm_start import Continuation
 
 # First iterations of the warm-up that find the bulk of the posterior.
 _N_APPROXIMATE = 30
+
+
+def keeps_fitted(fit: Callable) -> Callable:
+    """Decorate `fit` so that, if it raises, the estimator stays as it was."""
+
+    @functools.wraps(fit)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(self.__dict__)
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return wrapper
 
 
 class BaseMCMCGaussianProcess(BaseEstimator):

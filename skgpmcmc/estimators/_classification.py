@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
 from ..likelihoods import Bernoulli, BernoulliLogit, BernoulliProbit, SoftmaxClass
-from ._base import BaseMCMCGaussianProcess
+from ._base import BaseMCMCGaussianProcess, keeps_fitted
 from ._defaults import DataScaledPriors, default_kernel
 from ._inputs import check_level, check_quantiles, check_sample_weight, share_latents
 from ._mixtures import normal_nodes, normal_quantiles, softmax_probabilities
@@ -186,6 +186,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @keeps_fitted
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MCMCGaussianProcessClassifier:
         """Sample the posterior given training data.
 

@@ -35,7 +35,7 @@ def warn_if_not_converged(
         f"chains) and n_warmup (now {n_warmup}), or state narrower priors. The table of all "
         "quantities is in diagnostics_.",
         ConvergenceWarning,
-        stacklevel=6,
+        stacklevel=7,
     )
 
 

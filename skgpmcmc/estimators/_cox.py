@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import stats
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.metrics import mean_poisson_deviance
@@ -13,10 +14,11 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
 from ..likelihoods import Poisson
-from ._base import BaseMCMCGaussianProcess
+from ._base import BaseMCMCGaussianProcess, keeps_fitted
 from ._counts import poisson_log_pmf, poisson_quantiles
 from ._defaults import DataScaledPriors, default_kernel
 from ._inputs import (
+    as_floats,
     check_level,
     check_quantiles,
     check_rows,
@@ -26,10 +28,13 @@ from ._inputs import (
 from ._mixtures import log_mean_exp, normal_quantiles
 from ._prediction import sample_latent
 
-# Typical variance of the log rate: a standard deviation of 1 is a factor of e.
-_SIGNAL_VARIANCE = 1.0
+# Of the log rate. The tail of the variance v must be lighter than exp(-v / 2), or the
+# mean rate where there are no data, E exp(f), would be infinite.
+_SIGNAL_VARIANCE_PRIOR = stats.gamma(1.5, scale=1.5)
 # Of the prior of the mean log rate, around that of a constant rate.
 _MEAN_SD = 2.0
+# Beyond it doubles are not whole numbers one apart.
+_LARGEST_COUNT = 2.0**53
 # exp() of anything larger overflows.
 _LARGEST_LOG_RATE = 709.0
 # Poisson draws of numpy end here.
@@ -180,6 +185,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         return tags
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @keeps_fitted
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None
     ) -> MCMCCoxProcessRegressor:
@@ -228,7 +234,8 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         defaults = DataScaledPriors(
             kernel,
             self.X_train_,
-            _SIGNAL_VARIANCE,
+            _SIGNAL_VARIANCE_PRIOR.mean(),
+            signal_variance_prior=_SIGNAL_VARIANCE_PRIOR,
             mean=(float(np.log(_overall_rate(y, exposure, weights))), _MEAN_SD),
             bounds_are_set=self.kernel is not None,
         )
@@ -251,7 +258,8 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         Returns
         -------
         rate : ndarray of shape (n_samples,)
-            Events per unit of exposure, times `exposure`.
+            Events per unit of exposure, times `exposure`. Far from the data the posterior
+            of a rate is skewed, and its mean far above its median; see `predict_interval`.
         """
         X = self._validate_new(X)
         exposure = check_exposure(exposure, len(X))
@@ -326,7 +334,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         log_probability : ndarray of shape (n_samples,)
         """
         X = self._validate_new(X)
-        y = check_counts(column_or_1d(y, dtype=np.float64))
+        y = check_counts(column_or_1d(y))
         check_consistent_length(X, y)
         exposure = check_exposure(exposure, len(X))
         log_probability = np.empty(len(X))
@@ -383,7 +391,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
             1 is best; 0 is a constant rate.
         """
         expected = self.predict(X, exposure)
-        y = check_counts(column_or_1d(y, dtype=np.float64))
+        y = check_counts(column_or_1d(y))
         check_consistent_length(expected, y)
         exposure = check_exposure(exposure, len(y))
         weights = check_sample_weight(sample_weight, len(y))
@@ -398,15 +406,15 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
 
 def check_counts(y: Any) -> Array:
     """Return counts as floats; raise a ValueError that names the first that is none."""
-    counts = np.asarray(y, dtype=np.float64)
-    whole = np.isfinite(counts) & (counts >= 0.0) & (counts == np.floor(counts))
-    check_rows("y", counts, whole, "a count, a whole number >= 0,")
+    counts = as_floats("y", y)
+    whole = (counts >= 0.0) & (counts <= _LARGEST_COUNT) & (counts == np.floor(counts))
+    check_rows("y", counts, whole, "a count, a whole number >= 0 (and below 9e15),")
     return counts
 
 
 def check_exposure(exposure: Any, n_samples: int) -> Array:
     """Return the exposure of each row; raise a ValueError that names the first bad one."""
-    values = np.asarray(1.0 if exposure is None else exposure, dtype=np.float64)
+    values = as_floats("exposure", 1.0 if exposure is None else exposure)
     if values.shape not in ((), (n_samples,)):
         raise ValueError(
             f"exposure must be a number, or have shape ({n_samples},), one for each row of X; got "

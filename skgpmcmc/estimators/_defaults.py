@@ -43,6 +43,8 @@ class DataScaledPriors:
         Training inputs.
     signal_variance : float
         Typical variance of the latent function.
+    signal_variance_prior : frozen distribution, optional
+        Prior of signal variances in place of the log-normal one.
     noise_level : float, optional
         Typical variance of the noise, if it is a hyperparameter.
     mean : tuple of float
@@ -59,6 +61,7 @@ class DataScaledPriors:
         X: Any,
         signal_variance: float,
         *,
+        signal_variance_prior: Any = None,
         noise_level: float | None = None,
         mean: tuple[float, float] = (0.0, 1.0),
         bounds_are_set: bool,
@@ -72,6 +75,7 @@ class DataScaledPriors:
         }
         self._spread = column_spread(X)
         self._signal_variance = signal_variance
+        self._signal_variance_prior = signal_variance_prior
         self._noise_level = noise_level
         self._mean = mean
 
@@ -84,6 +88,9 @@ class DataScaledPriors:
         bounds = None if spec.bounds is None else tuple(spec.bounds[element])
         if self._bounds_are_set and bounds not in (None, _SKLEARN_BOUNDS):
             return log_uniform_default(spec, element)
+        is_variance = spec.name.rsplit("__", 1)[-1] == "constant_value"
+        if is_variance and self._signal_variance_prior is not None:
+            return self._signal_variance_prior
         median, sigma = self._scale(spec, element)
         return stats.lognorm(s=sigma, scale=median)
 

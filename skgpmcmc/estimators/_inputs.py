@@ -14,7 +14,9 @@ from .._linalg import Array
 
 
 def as_objects(X: Any) -> Any:
-    """Return a list of objects of unequal lengths as an array of objects; all else as it is."""
+    """Return objects that the kernel takes as an array, where numpy would not make one."""
+    if hasattr(X, "to_numpy") and getattr(X, "ndim", 2) == 1:
+        return X.to_numpy()  # a Series, of pandas' own data types too
     if not isinstance(X, list | tuple):
         return X
     try:
@@ -89,7 +91,7 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
     """
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = as_floats("sample_weight", sample_weight)
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
     if weights.shape != (n_samples,):
@@ -101,6 +103,17 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
     if not weights.any():
         raise ValueError("sample_weight is zero in every row: there is nothing to fit.")
     return None if (weights == 1.0).all() else weights
+
+
+def as_floats(name: str, values: Any) -> Array:
+    """Return an array of floats; raise a ValueError that names what came."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise TypeError
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be real numbers; got {values!r}.") from None
 
 
 def check_rows(name: str, values: Array, good: NDArray[np.bool_], allowed: str) -> None:
@@ -124,7 +137,7 @@ def check_level(confidence_level: Any) -> None:
 
 def check_quantiles(quantiles: Any) -> Array:
     """Return quantiles as an array; raise a ValueError unless all are in [0, 1]."""
-    values = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+    values = np.atleast_1d(as_floats("quantiles", quantiles))
     if values.ndim != 1 or not ((values >= 0.0) & (values <= 1.0)).all():
         raise ValueError(
             f"quantiles must be one number, or a list of numbers, between 0 and 1; got "

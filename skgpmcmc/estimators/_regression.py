@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.gaussian_process.kernels import Kernel, WhiteKernel
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length
 
@@ -19,6 +19,7 @@ from ..priors import HyperparameterSpec
 from ._base import (
     BaseMCMCGaussianProcess,
     check_one_spread,
+    keeps_fitted,
     latent_covariance,
     latent_moments,
 )
@@ -38,6 +39,9 @@ from ._student_t_mixtures import student_t_log_density, student_t_quantiles
 _NOISE_SHARE = 0.1
 # Of the variance of y: noise below it is not meant as noise.
 _NO_NOISE = 1e-6
+_DEFAULT_ALPHA = 1e-10
+# Squares of larger targets overflow, of smaller ones underflow.
+_LARGEST_TARGET = 1e100
 
 
 class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
@@ -57,7 +61,8 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
     alpha : float or array-like of shape (n_samples,), default=1e-10
         Known variance of the noise of each training observation, in the units in which
         the model is fitted (see `normalize_y`), beside the kernel's white noise. As in
-        scikit-learn it is not part of the noise of new observations.
+        scikit-learn it is not part of the noise of new observations. The default
+        stands for none.
     normalize_y : bool, default=False
         Whether to fit y with its mean removed and its standard deviation set to 1.
     likelihood : {"gaussian", "student-t"}, default="gaussian"
@@ -151,14 +156,14 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
         "normalize_y": ["boolean"],
         "likelihood": [StrOptions({"gaussian", "student-t"})],
-        "degrees_of_freedom": [None, Interval(Real, 0, None, closed="neither")],
+        "degrees_of_freedom": [None, Interval(Real, 0.1, None, closed="left")],
     }
 
     def __init__(
         self,
         kernel: Kernel | None = None,
         *,
-        alpha: Any = 1e-10,
+        alpha: Any = _DEFAULT_ALPHA,
         normalize_y: bool = False,
         likelihood: str = "gaussian",
         degrees_of_freedom: float | None = 4.0,
@@ -202,6 +207,7 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @keeps_fitted
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MCMCGaussianProcessRegressor:
         """Sample the posterior given training data.
 
@@ -232,7 +238,7 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
             are too short.
         """
         X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
+        y = check_targets(y)
         alpha = self._check_alpha(len(y))
         weights = check_sample_weight(sample_weight, len(y))
         if weights is not None:
@@ -241,6 +247,7 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         self._set_scale(y, weights)
         y = (y - self._y_mean) / self._y_scale
         variance = _typical_variance(y, weights, centred=self.mean == "constant")
+        alpha = self._known_noise(alpha, variance)
         kernel = self.kernel
         if kernel is None:
             kernel = default_kernel(np.unique(X, axis=0), variance)
@@ -269,6 +276,11 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         )
         self.kernel_ = self._whole_kernel(kernel)
         return self
+
+    def _known_noise(self, alpha: Array, variance: float) -> Array:
+        """Return alpha; its default, which stands for no noise, in the units of y."""
+        is_default = np.ndim(self.alpha) == 0 and self.alpha == _DEFAULT_ALPHA
+        return alpha * min(1.0, variance) if is_default else alpha
 
     def _check_alpha(self, n_samples: int) -> Array:
         """Return alpha for each row."""
@@ -496,7 +508,8 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
             Per unit of y.
         """
         X = self._validate_new(X)
-        y = column_or_1d(y, dtype=np.float64)
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        y = column_or_1d(y)
         check_consistent_length(X, y)
         scaled = (y - self._y_mean) / self._y_scale
         level, nu = self._noise()
@@ -536,6 +549,18 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
             degrees = nu[finite]
             noise[:, finite] /= np.sqrt(rng.chisquare(degrees, (len(X), len(degrees))) / degrees)
         return self._y_mean + self._y_scale * (latent + np.sqrt(level) * noise)
+
+
+def check_targets(y: Any) -> Array:
+    """Return targets as floats; raise a ValueError for such whose squares are not."""
+    y = np.asarray(y, dtype=np.float64)
+    largest = float(np.abs(y).max(initial=0.0))
+    if not (largest == 0.0 or 1.0 / _LARGEST_TARGET < largest < _LARGEST_TARGET):
+        raise ValueError(
+            f"y must be zero, or its largest absolute value between {1.0 / _LARGEST_TARGET:g} and "
+            f"{_LARGEST_TARGET:g}; got {largest:.3g}. Change its unit."
+        )
+    return y
 
 
 def _typical_variance(y: Array, weights: Array | None, *, centred: bool) -> float:

@@ -80,7 +80,7 @@ class Continuation:
             )
         if self.n_draws == old.n_draws:
             warnings.warn(
-                "warm_start=True without a larger n_draws adds no draws.", UserWarning, stacklevel=6
+                "warm_start=True without a larger n_draws adds no draws.", UserWarning, stacklevel=7
             )
         return list(estimator._traces)
 
