@@ -257,3 +257,11 @@ def test_density_of_targets_that_are_not_finite_is_refused():
     model = MCMCGaussianProcessRegressor(**SHORT).fit(X3, Y3)
     with pytest.raises(ValueError, match="NaN"):
         model.log_predictive_density(X3, [0.0, np.nan, 1.0])
+
+
+def test_too_many_rows_are_refused_before_anything_is_allocated():
+    X = np.arange(50_000.0)[:, None]
+    with pytest.raises(
+        ValueError, match=r"50000 distinct rows need about .* gigabytes.*memory_lim"
+    ):
+        MCMCGaussianProcessRegressor(**SHORT).fit(X, X[:, 0])
