@@ -50,8 +50,7 @@ def test_three_classes(mode):
     draws = model.sample_y(X[:1], 4000, random_state=0)
     for label, probability in zip(model.classes_, p[0], strict=True):
         error = np.sqrt(probability * (1.0 - probability) / 4000)
-        # The samples use each posterior draw at random, the probabilities all of them.
-        assert abs((draws == label).mean() - probability) < 5 * error + 1e-3 * probability
+        assert abs((draws == label).mean() - probability) < 5 * error
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -41,8 +41,10 @@ def check_kernel(kernel: Kernel, X: Any) -> None:
             "Combine several kernels by + or *, not by CompoundKernel; a kernel of your own "
             "returns one covariance for each pair of inputs."
         )
-    _check_consistency(kernel, X[:_MAX_CHECKED])
-    fault = describe_fault(kernel, X[:_MAX_CHECKED], _NEGATIVE)
+    rows = X[:_MAX_CHECKED]
+    matrix = np.asarray(kernel(rows))
+    _check_consistency(kernel, matrix, kernel.diag(rows))
+    fault = _describe_fault(matrix, _NEGATIVE)
     if fault:
         raise ValueError(
             f"kernel {kernel} is not a covariance function for these inputs: {fault}. Use another "
@@ -51,14 +53,12 @@ def check_kernel(kernel: Kernel, X: Any) -> None:
         )
 
 
-def _check_consistency(kernel: Kernel, X: Any) -> None:
+def _check_consistency(kernel: Kernel, matrix: Array, diagonal: Array) -> None:
     """Raise an error where K is not symmetric, or `diag` is not its diagonal."""
-    matrix = np.asarray(kernel(X))
-    diagonal = np.diagonal(matrix)
     problem = ""
     if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=0.0, equal_nan=True):
         problem = "its matrix is not symmetric"
-    elif not np.allclose(kernel.diag(X), diagonal, rtol=1e-6, atol=0.0, equal_nan=True):
+    elif not np.allclose(diagonal, np.diagonal(matrix), rtol=1e-6, atol=0.0, equal_nan=True):
         problem = "its diag(X) is not the diagonal of its matrix"
     if problem:
         raise ValueError(f"kernel {kernel} is not a covariance function: {problem}.")
@@ -69,7 +69,10 @@ def describe_fault(kernel: Kernel, X: Any, tolerance: float) -> str:
 
     Negative eigenvalues up to `tolerance` of the largest are not a fault.
     """
-    matrix: Array = np.asarray(kernel(X))
+    return _describe_fault(np.asarray(kernel(X)), tolerance)
+
+
+def _describe_fault(matrix: Array, tolerance: float) -> str:
     bad = np.argwhere(~np.isfinite(matrix))
     if len(bad):
         i, j = bad[0].tolist()

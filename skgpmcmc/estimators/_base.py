@@ -252,9 +252,11 @@ def latent_moments(draws: PosteriorDraws, X: Any) -> tuple[Array, Array]:
 
 def latent_covariance(draws: PosteriorDraws, X: Any) -> tuple[Array, Array]:
     """Return mean and covariance of f at all rows, averaged over the draws."""
-    joint = [draws.joint(X, d) for d in range(len(draws))]
-    means = np.array([mean for mean, _ in joint])
+    means = np.empty((len(draws), len(X)))
+    covariance = np.zeros((len(X), len(X)))
+    for d in range(len(draws)):
+        means[d], one = draws.joint(X, d)
+        covariance += one / len(draws)
     mean = means.mean(axis=0)
     deviations = means - mean
-    covariance = sum(covariance for _, covariance in joint) / len(joint)
-    return mean, covariance + deviations.T @ deviations / len(joint)
+    return mean, covariance + deviations.T @ deviations / len(draws)

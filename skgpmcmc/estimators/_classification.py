@@ -18,7 +18,7 @@ from .._linalg import Array
 from ..likelihoods import Bernoulli, BernoulliLogit, BernoulliProbit, SoftmaxClass
 from ._base import BaseMCMCGaussianProcess, keeps_fitted
 from ._defaults import DataScaledPriors, default_kernel
-from ._inputs import check_level, check_quantiles, check_sample_weight, share_latents
+from ._inputs import check_quantiles, check_sample_weight, interval_ends, share_latents
 from ._mixtures import normal_nodes, normal_quantiles, softmax_probabilities
 from ._prediction import sample_latent
 
@@ -341,9 +341,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
             Lower and upper end: for two classes of the probability of ``classes_[1]``,
             for more, or softmax, of every class.
         """
-        check_level(confidence_level)
-        tail = 0.5 * (1.0 - confidence_level)
-        return self.predict_quantiles(X, [tail, 1.0 - tail])
+        return self.predict_quantiles(X, interval_ends(confidence_level))
 
     def predict_quantiles(self, X: Any, quantiles: Any) -> Array:
         """Return posterior quantiles of the probabilities.

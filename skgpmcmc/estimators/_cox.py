@@ -19,10 +19,10 @@ from ._counts import poisson_log_pmf, poisson_quantiles
 from ._defaults import DataScaledPriors, default_kernel
 from ._inputs import (
     as_floats,
-    check_level,
     check_quantiles,
     check_rows,
     check_sample_weight,
+    interval_ends,
     share_latents,
 )
 from ._mixtures import log_mean_exp, normal_quantiles
@@ -283,12 +283,11 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         intervals : ndarray of shape (n_samples, 2)
             Lower and upper end.
         """
-        check_level(confidence_level)
+        quantiles = interval_ends(confidence_level)
         X = self._validate_new(X)
-        tail = 0.5 * (1.0 - confidence_level)
         ends = np.empty((len(X), 2))
         for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            ends[rows] = normal_quantiles(mean, variance, [tail, 1.0 - tail])
+            ends[rows] = normal_quantiles(mean, variance, quantiles)
         return np.exp(np.minimum(ends, _LARGEST_LOG_RATE))
 
     def predict_quantiles(self, X: Any, quantiles: Any, exposure: Any = None) -> Array:

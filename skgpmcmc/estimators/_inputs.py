@@ -127,12 +127,20 @@ def check_rows(name: str, values: Array, good: NDArray[np.bool_], allowed: str) 
         )
 
 
-def check_level(confidence_level: Any) -> None:
-    """Raise a ValueError unless a confidence level is inside (0, 1)."""
+def interval_ends(confidence_level: Any) -> list[float]:
+    """Return the quantiles that bound a central interval.
+
+    Raises
+    ------
+    ValueError
+        Unless the confidence level is inside (0, 1).
+    """
     if not (isinstance(confidence_level, Real) and 0.0 < float(confidence_level) < 1.0):
         raise ValueError(
             f"confidence_level must be a number between 0 and 1; got {confidence_level!r}."
         )
+    tail = 0.5 * (1.0 - float(confidence_level))
+    return [tail, 1.0 - tail]
 
 
 def check_quantiles(quantiles: Any) -> Array:

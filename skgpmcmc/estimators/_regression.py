@@ -25,10 +25,10 @@ from ._base import (
 )
 from ._defaults import DataScaledPriors, default_kernel
 from ._inputs import (
-    check_level,
     check_quantiles,
     check_rows,
     check_sample_weight,
+    interval_ends,
     share_latents,
 )
 from ._mixtures import log_mean_exp, normal_log_density, normal_quantiles
@@ -462,9 +462,7 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         intervals : ndarray of shape (n_samples, 2)
             Lower and upper end, in the units of y.
         """
-        check_level(confidence_level)
-        tail = 0.5 * (1.0 - confidence_level)
-        return self.predict_quantiles(X, [tail, 1.0 - tail])
+        return self.predict_quantiles(X, interval_ends(confidence_level))
 
     def predict_quantiles(self, X: Any, quantiles: Any) -> Array:
         """Return predictive quantiles of new observations.
