@@ -20,6 +20,7 @@ from ._model import (
 from .representations import (
     ApproximateMarginalRepresentation,
     Conditional,
+    PriorWhiteRepresentation,
     Representation,
     make_representation,
 )
@@ -28,6 +29,8 @@ from .updates import Proposal, WidthAdapter, elliptical_slice_step, metropolis_s
 
 # Prior mass left outside the initial bracket where the support is unbounded.
 _TAIL = 0.005
+# Updates of the latent variables for which the auxiliary draws are made at once.
+_BATCH = 10
 # Updates of the latent variables, at the first theta, before the chain starts.
 _N_FIRST_UPDATES = 100
 
@@ -52,6 +55,11 @@ class SamplerSettings:
         bad starting point sooner.
     n_latent_updates : int
         Elliptical slice updates of the latent variables in each iteration.
+    rescale_latents : bool
+        Whether after every ten of them the hyperparameters that only rescale the
+        covariance are updated once more, with the whitened latent variables held fixed
+        (Algorithm 2): f is multiplied by a number, which no other update does, and no
+        matrix is factored.
     condition_each_scalar : bool
         Whether the variables held fixed are drawn anew for every element of theta
         (Algorithm 4) or once for each sweep.
@@ -71,6 +79,7 @@ class SamplerSettings:
     thin: int = 1
     n_approximate: int = 0
     n_latent_updates: int = 10
+    rescale_latents: bool = False
     condition_each_scalar: bool = True
     width: float | None = None
     adapt_widths: bool = True
@@ -129,7 +138,9 @@ class Chain:
         self.workspace = workspace
         self.state = state
         self.n_moved = np.zeros(len(workspace.layout))
-        self.widths = WidthAdapter(_initial_widths(workspace.layout, settings.width))
+        self._prior_widths = _initial_widths(workspace.layout, settings.width)
+        self.widths = WidthAdapter(self._prior_widths)
+        self._whitened = PriorWhiteRepresentation(workspace)
         self._rng = rng
         self.represent(make_representation(settings.representation, workspace))
 
@@ -190,16 +201,16 @@ class Chain:
         chain.n_moved = snapshot.n_moved.copy()
         return chain
 
-    def snapshot(self) -> ChainSnapshot:
+    def snapshot(self) -> ChainSnapshot | None:
         """Forget rounding errors of the past, and return all that the future depends on.
 
-        The covariance is constructed afresh from theta, as `restore` constructs it.
+        The covariance is constructed afresh from theta, as `restore` constructs it. None
+        where that fails in floating point: the chain goes on as it was.
         """
-        self.workspace.covariance.forget()
-        state = self.workspace.state_at(self.state.theta, self.state.whitened)
-        if state is not None:
-            self.state = state
-            self.represent(self.representation)
+        state = self.workspace.rebuilt(self.state)
+        if state is None or not self.representation.prepare(state, self.state):
+            return None
+        self.state = state
         return ChainSnapshot(
             self.state.theta,
             self.state.whitened,
@@ -225,7 +236,7 @@ class Chain:
                 self.widths.record(moves)
         self.state = self.representation.refresh(self.state, self._rng)
         if not self.representation.draws_latents_exactly:
-            self.update_latents(self.settings.n_latent_updates)
+            self._move_latents()
 
     def _update_hyperparameters(self) -> None:
         if self.settings.proposal is not None:
@@ -235,10 +246,10 @@ class Chain:
         for index in range(len(self.workspace.layout)):
             if conditional is None or self.settings.condition_each_scalar:
                 conditional = self.representation.condition(self.state, self._rng)
-            self._slice(conditional, index)
+            self._slice(conditional, index, float(self.widths.widths[index]))
             self.state = conditional.state
 
-    def _slice(self, conditional: Conditional, index: int) -> None:
+    def _slice(self, conditional: Conditional, index: int, width: float) -> None:
         """Update one element of theta; the priors of the others cancel."""
         prior = self.workspace.layout.priors[index]
         theta = conditional.state.theta
@@ -257,7 +268,7 @@ class Chain:
             log_density,
             value,
             prior.log_density(value) + conditional.log_density,
-            float(self.widths.widths[index]),
+            width,
             self._rng,
             lower=lower,
             upper=upper,
@@ -283,6 +294,24 @@ class Chain:
         if result.moved:
             conditional.accept()
         self.state = conditional.state
+
+    def _move_latents(self) -> None:
+        """Update f, and in between the hyperparameters that only rescale it."""
+        before = self.state
+        for first in range(0, self.settings.n_latent_updates, _BATCH):
+            self.update_latents(min(_BATCH, self.settings.n_latent_updates - first))
+            if self.settings.rescale_latents:
+                self._rescale_latents()
+        if self.state is not before and not self.representation.prepare(self.state, before):
+            self.workspace.covariance.n_failures += 1
+            self.state = before
+
+    def _rescale_latents(self) -> None:
+        """Update the scale of f = m + L z, with z held fixed."""
+        for index in self.workspace.covariance.scale_parameters:
+            conditional = self._whitened.condition(self.state, self._rng)
+            self._slice(conditional, index, self._prior_widths[index])
+            self.state = conditional.state
 
     def update_latents(self, n_updates: int) -> None:
         """Update f by elliptical slice sampling; z = L^-1 (f - m) turns with it."""

@@ -75,9 +75,14 @@ class ChainGroup:
         pairs = zip(_own_likelihoods(models), snapshot.chains, strict=True)
         return cls([Chain.restore(model, settings, rng, chain) for model, chain in pairs], rng)
 
-    def snapshot(self, iteration: int) -> GroupSnapshot:
-        """Return all that the future depends on; see `Chain.snapshot`."""
-        chains = [chain.snapshot() for chain in self.chains]
+    def snapshot(self, iteration: int) -> GroupSnapshot | None:
+        """Return all that the future depends on, if all chains can; see `Chain.snapshot`."""
+        chains = []
+        for chain in self.chains:
+            snapshot = chain.snapshot()
+            if snapshot is None:
+                return None
+            chains.append(snapshot)
         return GroupSnapshot(iteration, self._rng.bit_generator.state, chains)
 
     def warm_up(self, n_iterations: int) -> None:

@@ -215,6 +215,18 @@ class Workspace:
     def state_at(self, theta: Array, whitened: Array) -> LatentState | None:
         """Return the state at theta and z, or None where it has no finite density."""
         factor = self.covariance.factor(theta[: self.layout.n_kernel])
+        return self._state_with(factor, theta, whitened)
+
+    def rebuilt(self, state: LatentState) -> LatentState | None:
+        """Return the same state with a covariance that is built afresh, as `state_at` builds it.
+
+        None where that fails in floating point. The given state stays valid.
+        """
+        return self._state_with(self.covariance.rebuild(state.factor), state.theta, state.whitened)
+
+    def _state_with(
+        self, factor: CholeskyFactor | None, theta: Array, whitened: Array
+    ) -> LatentState | None:
         if factor is None:
             return None
         mean, params = self.layout.mean(theta), self.layout.likelihood_params(theta)

@@ -81,7 +81,7 @@ def _sample(
     n_iterations = settings.n_draws * settings.thin
     for iteration in range(first, n_iterations):
         if iteration % _SNAPSHOT_INTERVAL == 0:
-            draws[0].snapshot = group.snapshot(iteration)
+            draws[0].snapshot = group.snapshot(iteration) or draws[0].snapshot
         group.iterate()
         n_kept, rest = divmod(iteration + 1, settings.thin)
         if rest == 0:

@@ -19,7 +19,8 @@ class Costs:
     Attributes
     ----------
     n_covariances : int
-        Hyperparameter settings whose covariance was constructed.
+        Hyperparameter settings of the kernel that were considered: what M&A count as
+        covariance constructions. Where only the signal variance differs, none is built.
     n_likelihoods : int
         Evaluations of the log likelihood of all data.
     n_failures : int

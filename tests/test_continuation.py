@@ -5,7 +5,7 @@ import pytest
 from problems import LIKELIHOODS, PRIORS, X_SMALL, make_model
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, RationalQuadratic, WhiteKernel
 
-from skgpmcmc._chain import SamplerSettings
+from skgpmcmc._chain import Chain, SamplerSettings
 from skgpmcmc._model import LatentGaussianModel
 from skgpmcmc._sampler import run_chains, run_groups
 from skgpmcmc.likelihoods import BernoulliLogit, SoftmaxClass
@@ -73,6 +73,38 @@ def softmax_models(n_classes=3):
         )
         for c in range(n_classes)
     ]
+
+
+@pytest.mark.parametrize("representation", ["surr-site", "fixed"])
+@pytest.mark.parametrize("name", KERNELS)
+def test_rescaling_continues(name, representation):
+    model = LatentGaussianModel(KERNELS[name], X, BernoulliLogit(Y))
+    check(model, representation=representation, n_latent_updates=12, rescale_latents=True)
+
+
+def test_covariance_that_cannot_be_built_afresh_leaves_the_chain_as_it_was(monkeypatch):
+    model = LatentGaussianModel(KERNELS["ard"], X, BernoulliLogit(Y))
+    settings = SamplerSettings(n_warmup=20, n_draws=70)
+    whole = run_chains(model, settings, n_chains=1, random_state=0)
+    with monkeypatch.context() as patch:
+        patch.setattr("skgpmcmc._covariance._base.Covariance.rebuild", lambda self, current: None)
+        undisturbed = run_chains(model, settings, n_chains=1, random_state=0)
+    assert undisturbed.snapshots == [None]
+    # The same numbers to rounding, as long as the chains have not diverged.
+    np.testing.assert_allclose(undisturbed.theta[0, :20], whole.theta[0, :20], rtol=1e-6)
+    # A matrix is overwritten only by a rebuild that succeeds.
+    chain = Chain.start(model, settings, np.random.default_rng(0))
+    chain.iterate()
+    K = chain.state.factor.colour_columns(np.asfortranarray(np.eye(len(X))))
+    U = np.tril(chain.state.pseudo.lower).copy()
+    assert chain.workspace.covariance.rebuild(chain.state.factor) is not None
+    assert chain.representation._factory.build(
+        chain.state.factor, chain.state.sites.precision, chain.state.pseudo
+    )
+    np.testing.assert_array_equal(
+        chain.state.factor.colour_columns(np.asfortranarray(np.eye(len(X)))), K
+    )
+    np.testing.assert_array_equal(np.tril(chain.state.pseudo.lower), U)
 
 
 def test_coupled_chains_continue():

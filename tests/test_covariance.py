@@ -347,6 +347,34 @@ def test_move_of_the_signal_variance_shares_the_factor():
             current = candidate
 
 
+@pytest.mark.parametrize(
+    ("kernel", "scale_parameters"),
+    [
+        (ConstantKernel(1.0) * RBF(ARD) * ConstantKernel(2.0), [0, 4]),
+        (ConstantKernel(2.0, "fixed") * RBF(1.0), []),
+        (RationalQuadratic() * ConstantKernel(0.7), [2]),
+        (ConstantKernel(0.7) * (DotProduct(0.5) + WhiteKernel(0.1)), [0]),
+        (ConstantKernel(0.7) * RBF(1.0) + WhiteKernel(0.1), []),
+    ],
+    ids=str,
+)
+def test_scale_parameters_rescale_every_kernel(kernel, scale_parameters):
+    X, rng = inputs(8), np.random.default_rng(3)
+    covariance = make_covariance(kernel, X)
+    assert covariance.scale_parameters == scale_parameters
+    current = covariance.factor(kernel.theta)
+    for _ in range(3):
+        theta = current.theta + rng.standard_normal(kernel.n_dims)
+        current = covariance.factor(theta, current)
+        for index in scale_parameters:
+            moved = current.theta.copy()
+            moved[index] += 2.0
+            rescaled = covariance.factor(moved, current)
+            assert rescaled.lower is current.lower
+            assert_is_factor_of(rescaled, dense_covariance(kernel, moved, X))
+    assert make_covariance(kernel, X, offset_variance=1.0).scale_parameters == []
+
+
 def test_signal_variance_does_not_only_rescale_beside_other_terms():
     X, theta = inputs(12), np.log([1.5, 0.8, 0.1])
     for kernel, offset in (
@@ -602,7 +630,7 @@ def test_pseudo_posterior_ignores_the_upper_triangle():
     dirty = factor.lower.copy(order="F")
     dirty[np.triu_indices(70, 1)] = 1e300
     other = CholeskyFactor(
-        factor.theta, dirty, factor.unit_half_log_det, factor.variance, 0, factor.scale
+        factor.theta, dirty, factor.unit_half_log_det, factor.unit_variance, 0, factor.scale**2
     )
     W = np.linspace(0.0, 2.0, 70)
     with np.errstate(over="ignore"):

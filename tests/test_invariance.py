@@ -28,7 +28,7 @@ class DriftingWalk:
 
 UPDATES = {
     "slice": {},
-    "slice-sweep": {"condition_each_scalar": False},
+    "slice-sweep-rescaling": {"condition_each_scalar": False, "rescale_latents": True},
     "slice-stepping-out": {"max_steps_out": 3, "width": 0.5},
     "metropolis": {"proposal": DriftingWalk()},
 }
@@ -43,13 +43,14 @@ def test_iteration_leaves_joint_distribution_invariant(name, representation, upd
 
 
 KERNELS = {
-    "generic-path": RationalQuadratic(length_scale=1.0, alpha=1.0),
+    "generic-path": ConstantKernel(1.0) * RationalQuadratic(length_scale=1.0, alpha=1.0),
     "varying-diagonal": ConstantKernel(1.0) * RBF(1.0) + DotProduct(sigma_0=0.5),
     "matern-ard-white": ConstantKernel(1.0) * Matern([1.0, 2.0], nu=1.5) + WhiteKernel(0.3),
 }
 KERNEL_PRIORS = {
-    "length_scale": stats.lognorm(s=0.8, scale=1.0),
-    "alpha": stats.gamma(2.0),
+    "k1__constant_value": stats.lognorm(s=0.7, scale=1.0),
+    "k2__length_scale": stats.lognorm(s=0.8, scale=1.0),
+    "k2__alpha": stats.gamma(2.0),
     "k1__k1__constant_value": stats.lognorm(s=0.7, scale=1.0),
     "k1__k2__length_scale": stats.lognorm(s=0.8, scale=1.0),
     "k2__sigma_0": stats.halfnorm(scale=0.5),
@@ -62,7 +63,7 @@ KERNEL_PRIORS = {
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_kernels(kernel, representation):
     model = make_model(LIKELIHOODS["logit"].make(), KERNELS[kernel], KERNEL_PRIORS)
-    settings = SamplerSettings(representation, n_latent_updates=1)
+    settings = SamplerSettings(representation, n_latent_updates=1, rescale_latents=True)
     assert is_invariant(model, one_iteration(settings), seed=1)
 
 

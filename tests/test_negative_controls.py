@@ -70,6 +70,12 @@ def _forgets_to_whiten_again(conditional, candidate):
     return candidate.factor.log_normal(candidate.whitened)
 
 
+def _rescales_at_no_price(conditional, candidate):
+    """f is multiplied by a number, whatever the data say to it."""
+    conditional._set_latent(candidate, candidate.whitened)
+    return conditional.log_density
+
+
 class ForgottenRatio:
     """An asymmetric proposal that claims to be symmetric."""
 
@@ -108,6 +114,12 @@ CONTROLS = {
         "prior-white",
         {"width": 2.0},
         (_chain, "slice_step", _clipped_from_the_clipped_end),
+    ),
+    "rescaled-without-likelihood": (
+        "poisson",
+        "post-site",
+        {"rescale_latents": True},
+        (_direct._PriorWhiteConditional, "_complete", _rescales_at_no_price),
     ),
     "proposal-ratio-forgotten": ("poisson", "surr-site", {"proposal": ForgottenRatio()}, None),
 }

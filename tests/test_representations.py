@@ -18,6 +18,7 @@ from problems import REPRESENTATIONS as PROBLEM_REPRESENTATIONS
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, WhiteKernel
 
+from skgpmcmc._chain import Chain, SamplerSettings
 from skgpmcmc._covariance import PseudoPosteriorFactory
 from skgpmcmc.exceptions import MissingCapabilityError
 from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Poisson
@@ -745,3 +746,32 @@ def test_numbers_of_other_types_are_variances(alpha):
 def test_bad_representations_are_refused_before_sampling(representation):
     with pytest.raises(ValueError, match="representation"):
         check_representation(representation, model_of("poisson").likelihood)
+
+
+# ---------------------------------------------------------------- rescaling
+
+
+@pytest.mark.parametrize("name", ["poisson", "logit"])
+@pytest.mark.parametrize(
+    "representation", ["fixed", "prior-white", "surr-site", "post-site", "surr-taylor", 0.5]
+)
+def test_rescaled_latents_leave_everything_at_the_new_scale(name, representation):
+    if not CASES[name].supports(representation):
+        pytest.skip("no expansion of these labels")
+    settings = SamplerSettings(representation, n_latent_updates=1, rescale_latents=True)
+    chain = Chain.start(model_of(name), settings, np.random.default_rng(0))
+    scales = set()
+    for _ in range(5):
+        chain.iterate()
+        scales.add(chain.state.factor.scale)
+        state = chain.workspace.state_at(chain.state.theta, chain.state.whitened)
+        chain.representation.prepare(state, chain.state)
+        np.testing.assert_allclose(chain.state.latent, state.latent, rtol=1e-9)
+        assert chain.state.log_likelihood == pytest.approx(state.log_likelihood, rel=1e-9)
+        if state.sites is not None:
+            np.testing.assert_allclose(chain.state.sites.precision, state.sites.precision)
+            np.testing.assert_allclose(chain.state.sites.shift, state.sites.shift)
+            np.testing.assert_allclose(
+                np.tril(chain.state.pseudo.lower), np.tril(state.pseudo.lower), rtol=1e-9
+            )
+    assert len(scales) > 1

@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from ._base import Covariance
-from ._checks import check_kernel, describe_fault
+from ._checks import check_hyperparameters, check_kernel, check_kernel_call, describe_fault
 from ._factor import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
 from ._generic import KernelCovariance
 from ._kernel_form import parse
+from ._memory import working_memory
 from ._stationary import StationaryCovariance
 from ._white_noise import NoiseSplit, split_white_noise
 
@@ -23,10 +24,13 @@ __all__ = [
     "PseudoPosterior",
     "PseudoPosteriorFactory",
     "StationaryCovariance",
+    "check_hyperparameters",
     "check_kernel",
+    "check_kernel_call",
     "describe_fault",
     "make_covariance",
     "split_white_noise",
+    "working_memory",
 ]
 
 

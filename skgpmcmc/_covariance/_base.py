@@ -35,6 +35,9 @@ class Covariance(ABC):
         current one: the cost that M&A count.
     n_failures : int
         How many of those were not positive definite in floating point.
+    scale_parameters : list of int
+        Elements of theta that only rescale K: a factor at another value of them is the
+        current one with another `scale`, at no cost.
     """
 
     def __init__(self, n: int, jitter: float, offset_variance: float) -> None:
@@ -43,6 +46,7 @@ class Covariance(ABC):
         self.offset_variance = offset_variance
         self.n_constructions = 0
         self.n_failures = 0
+        self.scale_parameters: list[int] = []
         self._buffers = _linalg.buffer_pair(n)
         self._diagonals = tuple(_linalg.diagonal_view(buffer) for buffer in self._buffers)
 
@@ -63,30 +67,59 @@ class Covariance(ABC):
             if not moved:
                 return current
         self.n_constructions += 1
-        factor = self._build(theta, current, moved)
+        factor = self._new_factor(theta, current, moved)
         if factor is None:
             self.n_failures += 1
         return factor
 
+    def _new_factor(
+        self, theta: Array, current: CholeskyFactor | None, moved: list[int]
+    ) -> CholeskyFactor | None:
+        if current is not None and all(i in self.scale_parameters for i in moved):
+            amplitude = self._amplitude(theta)
+            in_range = amplitude > 0.0 and _all_finite(current.unit_variance * amplitude)
+            return current.rescaled(theta, amplitude) if in_range else None
+        return self._build(theta, 0 if current is None else 1 - current.slot, current, moved)
+
+    def rebuild(self, current: CholeskyFactor) -> CholeskyFactor | None:
+        """Return the factor at the same theta, built afresh beside the current one.
+
+        It is free of the rounding errors that earlier moves have left behind.
+        """
+        self.forget()
+        return self._build(current.theta, 1 - current.slot, None, [])
+
     def forget(self) -> None:  # noqa: B027 - a hook; not every covariance keeps anything
         """Forget what earlier factors left behind, so that the next is built afresh."""
 
+    def _amplitude(self, theta: Array) -> float:
+        """Return the common factor of K that `scale_parameters` make."""
+        return 1.0
+
     @abstractmethod
     def _build(
-        self, theta: Array, current: CholeskyFactor | None, moved: list[int]
+        self, theta: Array, slot: int, current: CholeskyFactor | None, moved: list[int]
     ) -> CholeskyFactor | None:
-        """Build the factor at theta; `moved`: where that differs from the current one."""
+        """Build the factor at theta in the buffer of a slot that the current one does not hold.
+
+        `moved` are the elements of theta that differ from the current ones.
+        """
 
     def _factor_buffer(
-        self, slot: int, theta: Array, variance: float | Array, scale: float = 1.0
+        self, slot: int, theta: Array, unit_variance: float | Array
     ) -> CholeskyFactor | None:
-        """Factor the matrix that stands in the buffer of a slot."""
-        lower = self._buffers[slot]
-        constant = isinstance(variance, float)
-        finite = math.isfinite(variance) if constant else np.isfinite(variance).all()
-        if not finite or not _linalg.cholesky_in_place(lower):
+        """Factor K / amplitude, which stands in the buffer of a slot."""
+        lower, amplitude = self._buffers[slot], self._amplitude(theta)
+        in_range = amplitude > 0.0 and _all_finite(unit_variance * amplitude)
+        if not in_range or not _linalg.cholesky_in_place(lower):
             return None
         half_log_det = _linalg.log_diagonal_sum(self._diagonals[slot])
         if half_log_det != half_log_det:  # NaN
             return None
-        return CholeskyFactor(theta, lower, half_log_det, variance, slot, scale)
+        return CholeskyFactor(theta, lower, half_log_det, unit_variance, slot, amplitude)
+
+
+def _all_finite(variance: float | Array) -> bool:
+    if isinstance(variance, float):
+        return math.isfinite(variance)
+    return bool(np.isfinite(variance).all())

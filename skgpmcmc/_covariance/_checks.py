@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.gaussian_process.kernels import Kernel
+from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
 from .._linalg import Array
 
@@ -15,25 +15,86 @@ _MAX_CHECKED = 500
 _NEGATIVE = 1e-7
 
 
-def check_kernel(kernel: Kernel, X: Any) -> None:
-    """Raise an error for a kernel that does not return a covariance matrix.
+def check_hyperparameters(kernel: Kernel) -> None:
+    """Raise an error for hyperparameters or bounds whose logarithms do not exist.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+        Not called.
+
+    Raises
+    ------
+    ValueError
+        For a value that is not positive and finite (zero is allowed if it is fixed), and for
+        bounds that are not one pair for each element.
+    """
+    values = kernel.get_params()
+    for hyperparameter in kernel.hyperparameters:
+        if hyperparameter.name not in values:
+            raise ValueError(
+                f"The kernel's hyperparameter {hyperparameter.name!r} must be a parameter of its "
+                f"__init__, as scikit-learn wants it; these are {list(values)}."
+            )
+        _check_value(hyperparameter, values[hyperparameter.name])
+        if not hyperparameter.fixed:
+            _check_bounds(hyperparameter)
+
+
+def _check_value(hyperparameter: Hyperparameter, value: Any) -> None:
+    fixed = hyperparameter.fixed
+    numbers = np.asarray(value)
+    is_vector = numbers.dtype.kind in "fiu" and numbers.ndim < 2 and numbers.size > 0
+    if (
+        not is_vector
+        or not (numbers >= 0.0 if fixed else (numbers > 0.0) & (numbers < np.inf)).all()
+    ):
+        allowed = "zero or larger" if fixed else "positive and finite"
+        raise ValueError(
+            f"The kernel's hyperparameter {hyperparameter.name!r} must be a number, or a vector of "
+            f"numbers, {allowed}; got {value!r}."
+        )
+
+
+def _check_bounds(hyperparameter: Hyperparameter) -> None:
+    size = hyperparameter.n_elements
+    try:
+        bounds = np.asarray(hyperparameter.bounds, dtype=np.float64)
+        lower, upper = bounds.T
+        allowed = bounds.shape == (size, 2) and ((lower >= 0.0) & (lower < upper)).all()
+    except (TypeError, ValueError):
+        allowed = False
+    if not allowed:
+        pairs = "a pair (lower, upper)" if size == 1 else f"one pair (lower, upper), or {size} such"
+        raise ValueError(
+            f"The bounds of the kernel's hyperparameter {hyperparameter.name!r} must be 'fixed' or "
+            f"{pairs} with 0 <= lower < upper; got {np.squeeze(hyperparameter.bounds).tolist()!r}."
+        )
+
+
+def check_kernel_call(kernel: Kernel, rows: Any) -> None:
+    """Raise an error for a kernel that does not return a square matrix of real numbers.
 
     Parameters
     ----------
     kernel : sklearn.gaussian_process.kernels.Kernel
         Called as it is given.
-    X : array-like of length n
-        Inputs.
+    rows : array-like of length n
+        A few inputs.
 
     Raises
     ------
     ValueError
-        For a kernel that returns anything but a square matrix of numbers, such as
-        scikit-learn's CompoundKernel, which holds several kernels; and for one that is not
-        positive semi-definite at these inputs, such as ExpSineSquared in two dimensions.
+        For a kernel that fails, and for one that returns anything else, such as
+        scikit-learn's CompoundKernel, which holds several kernels.
     """
-    rows = X[:2]
-    matrix = np.asarray(kernel(rows))
+    try:
+        matrix = np.asarray(kernel(rows))
+    except Exception as error:  # a kernel of the user's own may raise anything
+        raise ValueError(
+            f"kernel {kernel} fails on the first rows of X, of shape {np.shape(rows)}: {error}. "
+            "Give a kernel for inputs like these."
+        ) from error
     if matrix.shape != (len(rows), len(rows)) or matrix.dtype.kind not in "fiu":
         raise ValueError(
             f"kernel must return a matrix of real numbers of shape {(len(rows), len(rows))} for "
@@ -41,6 +102,24 @@ def check_kernel(kernel: Kernel, X: Any) -> None:
             "Combine several kernels by + or *, not by CompoundKernel; a kernel of your own "
             "returns one covariance for each pair of inputs."
         )
+
+
+def check_kernel(kernel: Kernel, X: Any) -> None:
+    """Raise an error for a kernel that is no covariance function at these inputs.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+        Called as it is given, on the first of the inputs.
+    X : array-like of length n
+        Inputs.
+
+    Raises
+    ------
+    ValueError
+        For a kernel that is not positive semi-definite, such as ExpSineSquared in two
+        dimensions, not symmetric, zero at an input, or not finite.
+    """
     rows = X[:_MAX_CHECKED]
     matrix = np.asarray(kernel(rows))
     _check_consistency(kernel, matrix, kernel.diag(rows))
@@ -77,6 +156,9 @@ def _describe_fault(matrix: Array, tolerance: float) -> str:
     if len(bad):
         i, j = bad[0].tolist()
         return f"the covariance of rows {i} and {j} is {matrix[i, j]}"
+    zero = np.flatnonzero(np.diagonal(matrix) == 0.0)
+    if zero.size:
+        return f"the variance of row {zero[0]} is 0; a ConstantKernel added to it makes it positive"
     eigenvalues = np.linalg.eigvalsh(matrix)
     if eigenvalues[0] < -tolerance * abs(eigenvalues[-1]):
         return (

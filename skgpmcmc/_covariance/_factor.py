@@ -26,8 +26,8 @@ class CholeskyFactor:
     lower : ndarray of shape (n, n)
         L, in the lower triangle of a buffer that belongs to the chain.
     scale : float
-        Common factor of the root, so that a move of the signal variance needs no
-        new factorisation.
+        Square root of a common factor of K, its amplitude, so that a move of the signal variance
+        needs no new factorisation.
     variance : float or ndarray of shape (n,)
         The diagonal of K; a float where all entries are equal.
     half_log_det : float
@@ -36,24 +36,40 @@ class CholeskyFactor:
         Which of the chain's two buffers holds L.
     """
 
-    __slots__ = ("half_log_det", "lower", "scale", "slot", "theta", "unit_half_log_det", "variance")
+    __slots__ = (
+        "half_log_det",
+        "lower",
+        "scale",
+        "slot",
+        "theta",
+        "unit_half_log_det",
+        "unit_variance",
+        "variance",
+    )
 
     def __init__(
         self,
         theta: Array,
         lower: Array,
         unit_half_log_det: float,
-        variance: float | Array,
+        unit_variance: float | Array,
         slot: int,
-        scale: float = 1.0,
+        amplitude: float = 1.0,
     ) -> None:
         self.theta = theta
         self.lower = lower
         self.unit_half_log_det = unit_half_log_det
-        self.variance = variance
+        self.unit_variance = unit_variance
         self.slot = slot
-        self.scale = scale
-        self.half_log_det = unit_half_log_det + lower.shape[0] * math.log(scale)
+        self.scale = math.sqrt(amplitude)
+        self.variance = unit_variance * amplitude
+        self.half_log_det = unit_half_log_det + lower.shape[0] * math.log(self.scale)
+
+    def rescaled(self, theta: Array, amplitude: float) -> CholeskyFactor:
+        """Return the factor at another amplitude; L itself is shared."""
+        return CholeskyFactor(
+            theta, self.lower, self.unit_half_log_det, self.unit_variance, self.slot, amplitude
+        )
 
     def colour(self, whitened: Array) -> Array:
         """Return scale L z: a draw from N(0, K) if z is one from N(0, I)."""

@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from .._linalg import Array
 from ._base import Covariance
 from ._factor import CholeskyFactor
+from ._kernel_form import product, scale_leaves
 
 
 class KernelCovariance(Covariance):
@@ -31,14 +32,20 @@ class KernelCovariance(Covariance):
         super().__init__(len(X), jitter, offset_variance)
         self._kernel = kernel
         self._X = X
+        self._scales = [] if offset_variance else scale_leaves(kernel)
+        self.scale_parameters = [leaf.start for leaf in self._scales]
+
+    def _amplitude(self, theta: Array) -> float:
+        return product(self._scales, theta)
 
     def _build(
-        self, theta: Array, current: CholeskyFactor | None, moved: list[int]
+        self, theta: Array, slot: int, current: CholeskyFactor | None, moved: list[int]
     ) -> CholeskyFactor | None:
-        slot = 0 if current is None else 1 - current.slot
+        unit_theta = theta.copy()
+        unit_theta[self.scale_parameters] = 0.0
         matrix = self._buffers[slot]
         # K is symmetric: its rows are the columns of the Fortran-ordered buffer.
-        np.copyto(matrix.T, self._kernel.clone_with_theta(theta)(self._X))
+        np.copyto(matrix.T, self._kernel.clone_with_theta(unit_theta)(self._X))
         diagonal = self._diagonals[slot]
         diagonal *= 1.0 + self.jitter
         if self.offset_variance:

@@ -97,6 +97,15 @@ def parse(kernel: skk.Kernel) -> StationaryForm | None:
     return form
 
 
+def scale_leaves(kernel: skk.Kernel) -> list[Leaf]:
+    """Return the free constants that multiply a kernel as a whole."""
+    leaves = []
+    for node in _flatten((kernel, 0), skk.Product):
+        if type(node[0]) is skk.ConstantKernel and node[0].n_dims:
+            leaves.append(Leaf(node[1], (float(node[0].constant_value),), free=True))
+    return leaves
+
+
 # A node is (kernel, offset of its first free hyperparameter in theta).
 _Node = tuple[skk.Kernel, int]
 

@@ -78,6 +78,8 @@ class StationaryCovariance(Covariance):
         super().__init__(X.shape[0], jitter, offset_variance)
         self._form = form
         self._rescales = form.rescales and offset_variance == 0.0
+        if self._rescales:
+            self.scale_parameters = [leaf.start for leaf in form.amplitude if leaf.free]
         isotropic = len(form.length_scale.values) == 1
         axes = [X] if isotropic else [X[:, [d]] for d in range(X.shape[1])]
         self._triangle = Triangle(X.shape[0])
@@ -92,24 +94,21 @@ class StationaryCovariance(Covariance):
         """Forget the distances that fused updates, and their rounding errors, have left."""
         self._distances.forget()
 
+    def _amplitude(self, theta: Array) -> float:
+        return product(self._form.amplitude, theta) if self._rescales else 1.0
+
     def _build(
-        self, theta: Array, current: CholeskyFactor | None, moved: list[int]
+        self, theta: Array, slot: int, current: CholeskyFactor | None, moved: list[int]
     ) -> CholeskyFactor | None:
         weights, axis = self._new_weights(theta, current, moved)
         amplitude = product(self._form.amplitude, theta)
-        in_range = amplitude > 0.0 and math.isfinite(amplitude * (1.0 + self.jitter))
-        if not in_range or weights is None:
+        if not (0.0 < amplitude < math.inf) or weights is None:
             return None
-        same_distances = current is not None and weights is self._weights[current.slot]
-        if self._rescales and current is not None and same_distances:
-            return self._rescaled(current, theta, amplitude)
-        slot = 0 if current is None else 1 - current.slot
         self._weights[slot] = weights
         self._fill(slot, weights, axis)
         if self._rescales:
             self._diagonals[slot].fill(1.0 + self.jitter)
-            variance = amplitude * (1.0 + self.jitter)
-            return self._factor_buffer(slot, theta, variance, math.sqrt(amplitude))
+            return self._factor_buffer(slot, theta, 1.0 + self.jitter)
         return self._build_sum(slot, theta, amplitude)
 
     def _new_weights(
@@ -158,13 +157,6 @@ class StationaryCovariance(Covariance):
                     block += everywhere
         self._diagonals[slot].fill(variance)
         return self._factor_buffer(slot, theta, variance)
-
-    def _rescaled(self, current: CholeskyFactor, theta: Array, amplitude: float) -> CholeskyFactor:
-        """Return the factor with another signal variance: L itself is shared."""
-        variance = amplitude * (1.0 + self.jitter)
-        half_log_det = current.unit_half_log_det
-        scale = math.sqrt(amplitude)
-        return CholeskyFactor(theta, current.lower, half_log_det, variance, current.slot, scale)
 
 
 def _finite(weights: Array) -> Array | None:

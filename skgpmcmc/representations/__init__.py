@@ -89,6 +89,7 @@ __all__ = [
     "REPRESENTATIONS",
     "ApproximateMarginalRepresentation",
     "Conditional",
+    "PriorWhiteRepresentation",
     "Representation",
     "check_representation",
     "make_representation",

@@ -114,8 +114,11 @@ class Representation(ABC):
         if cls.required_sites is not None:
             getattr(likelihood, cls.required_sites)((1.0,) * len(likelihood.parameters))
 
-    def prepare(self, state: LatentState) -> bool:
-        """Set what this representation keeps in a state; False if it is not finite."""
+    def prepare(self, state: LatentState, current: LatentState | None = None) -> bool:
+        """Set what this representation keeps in a state; False if it is not finite.
+
+        What it keeps in the current state stays valid.
+        """
         return True
 
     @abstractmethod

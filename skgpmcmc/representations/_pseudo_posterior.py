@@ -30,10 +30,11 @@ class PseudoPosteriorRepresentation(Representation):
         self._noise = noise
         self._factory = PseudoPosteriorFactory(workspace.model.n_latent)
 
-    def prepare(self, state: LatentState) -> bool:
+    def prepare(self, state: LatentState, current: LatentState | None = None) -> bool:
         """Fit the sites at a state and factor its pseudo-posterior."""
         state.sites = self._noise.fit(state)
-        pseudo = self._factory.build(state.factor, state.sites.precision)
+        occupied = None if current is None else current.pseudo
+        pseudo = self._factory.build(state.factor, state.sites.precision, occupied)
         if pseudo is None:
             return False
         state.pseudo = pseudo

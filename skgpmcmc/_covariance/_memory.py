@@ -1,0 +1,30 @@
+"""How much memory a chain needs, before anything is allocated."""
+
+from __future__ import annotations
+
+from sklearn.gaussian_process.kernels import Kernel
+
+from ._distances import TABLE_BYTES
+from ._kernel_form import parse
+
+# Bytes for each pair of rows, measured as the peak of `fit`: two buffers for L, two for
+# U and the packed distances; what a kernel's own call adds; the tables of the axes.
+_BUFFERS = 44
+_KERNEL_CALL = 40
+_TABLES = 4.6
+
+
+def working_memory(kernel: Kernel, n: int, n_columns: int) -> float:
+    """Return the bytes that one chain on n distinct rows needs, at most about that many.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+        Of the latent function.
+    n, n_columns : int
+        Distinct rows, and columns.
+    """
+    pairs = float(n) ** 2
+    if parse(kernel) is None:
+        return (_BUFFERS + _KERNEL_CALL) * pairs
+    return _BUFFERS * pairs + min(float(TABLE_BYTES), _TABLES * n_columns * pairs)
