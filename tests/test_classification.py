@@ -59,7 +59,7 @@ def test_contradicting_repeated_rows_give_one_half():
     model = MCMCGaussianProcessClassifier(random_state=0).fit(X, y)
     assert len(model.X_train_) == 3
     # The posterior of f is symmetric about 0 everywhere.
-    rows = np.vstack([X[:3], [[100.0, -100.0]]])
+    rows = np.vstack([X[:3], [[1e4, -1e4]]])
     ((_, mean, variance),) = model._posterior_draws()[0].chunks(rows)
     p = model._likelihood.success_probability(mean, variance)
     errors = [mcse_mean(column.reshape(model.n_chains, -1)) for column in p.T]

@@ -114,10 +114,10 @@ def test_mining_falls():
 @pytest.mark.parametrize(
     ("y", "exposure", "message"),
     [
-        ([1, 2.5, 3], None, r"y must be a count, .* in every row; row 1 has 2\.5"),
-        ([1, 2, -3], None, "row 2 has -3.0"),
-        ([1, 2, 3], [1.0, 0.0, 1.0], "exposure must be positive and finite in every row; row 1"),
-        ([1, 2, 3], [1.0, 1.0, np.inf], "exposure .* row 2 has inf"),
+        ([1, 2.5, 3], None, r"y must be a whole number.*; row 1 holds 2\.5"),
+        ([1, 2, -3], None, "row 2 holds -3.0"),
+        ([1, 2, 3], [1.0, 0.0, 1.0], "exposure must be positive and finite; row 1"),
+        ([1, 2, 3], [1.0, 1.0, np.inf], "exposure .* row 2 holds inf"),
         ([1, 2, 3], [1.0, 1.0], r"exposure must be a number, or have shape \(3,\)"),
     ],
 )
@@ -129,7 +129,7 @@ def test_bad_counts_and_exposures(y, exposure, message):
 
 def test_counts_too_large_to_be_whole_and_strings_are_refused():
     X = np.arange(3.0)[:, None]
-    with pytest.raises(ValueError, match="row 1 has 1e"):
+    with pytest.raises(ValueError, match="row 1 holds 1e"):
         MCMCCoxProcessRegressor().fit(X, [1.0, 1e20, 2.0])
     with pytest.raises(ValueError, match="exposure must be real numbers; got 'a'"):
         MCMCCoxProcessRegressor().fit(X, [1, 2, 3], exposure="a")

@@ -741,7 +741,7 @@ def test_unlikely_successes_are_relatively_accurate():
     [
         (lambda: BernoulliLogit([1, 0]), r"y must be -1 or \+1.*row 1 holds 0\.0.*Encode"),
         (lambda: BernoulliProbit([2, 1]), r"y must be -1 or \+1.*row 0 holds 2\.0"),
-        (lambda: BernoulliLogit(["a", "b"]), "y must be an array of numbers"),
+        (lambda: BernoulliLogit(["a", "b"]), "y must be real numbers; got .'a', 'b'."),
         (lambda: BernoulliLogit([]), r"y must be one-dimensional.*shape \(0,\)"),
         (lambda: Gaussian([[1.0]]), r"y must be one-dimensional.*shape \(1, 1\)"),
         (lambda: Gaussian([0.0, np.nan]), "y must be finite; row 1 holds nan"),

@@ -74,7 +74,7 @@ def test_warm_start_continues_the_chains(mode):
     np.testing.assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
     with pytest.warns(UserWarning, match="adds no draws"):
         model.fit(X, y)
-    with pytest.raises(ValueError, match="differ from it: kernel; priors"):
+    with pytest.raises(ValueError, match=r"differ from it: kernel\. Pass the same"):
         model.set_params(kernel=RBF(1.0)).fit(X, y)
 
 

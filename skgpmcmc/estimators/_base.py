@@ -8,20 +8,22 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.gaussian_process.kernels import CompoundKernel, Kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._chain import SamplerSettings
-from .._covariance import check_kernel
+from .._covariance import check_hyperparameters, check_kernel
 from .._linalg import Array
 from .._model import LatentGaussianModel
 from .._sampler import run_groups
 from ..likelihoods import Likelihood
+from ..representations import REPRESENTATIONS
 from ..trace import Trace
 from ._convergence import warn_if_not_converged
-from ._inputs import as_objects, check_memory
+from ._inputs import as_objects, check_memory, explain_inputs
 from ._mixtures import total_moments
 from ._prediction import PosteriorDraws
 from ._warm_start import Continuation
@@ -52,7 +54,7 @@ class BaseMCMCGaussianProcess(BaseEstimator):
     _parameter_constraints: ClassVar[dict] = {
         "kernel": [None, Kernel],
         "mean": [StrOptions({"zero", "constant"})],
-        "representation": [str, Real],
+        "representation": [StrOptions({"auto", *REPRESENTATIONS}), Real],
         "hyperparameter_update": [StrOptions({"slice"}), callable],
         "n_latent_updates": [Interval(Integral, 1, None, closed="left")],
         "priors": [dict, None],
@@ -64,7 +66,11 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         "memory_limit": [None, Interval(Real, 0, None, closed="neither")],
         "copy_X_train": ["boolean"],
         "warm_start": ["boolean"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            None,
+            Interval(Integral, None, -1, closed="right"),
+            Interval(Integral, 1, None, closed="left"),
+        ],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -77,10 +83,40 @@ class BaseMCMCGaussianProcess(BaseEstimator):
     def _takes_vectors(self) -> bool:
         return self.kernel is None or self.kernel.requires_vector_input
 
+    def _validate_params(self) -> None:
+        """Check the parameters, also for what scikit-learn's constraints cannot say."""
+        super()._validate_params()
+        for name, constraints in self._parameter_constraints.items():
+            value = getattr(self, name)
+            takes_numbers = any(isinstance(c, Interval) for c in constraints)
+            if isinstance(value, bool) and takes_numbers:
+                raise ValueError(f"{name} must be a number, not a bool; got {value!r}.")
+        if self.kernel is not None:
+            check_hyperparameters(self.kernel)
+        for name, reason in self._not_sampled().items():
+            if name in (self.priors or {}):
+                raise ValueError(
+                    f"priors has an entry for {name!r}, which is not sampled: {reason}."
+                )
+
+    def _not_sampled(self) -> dict[str, str]:
+        """Return why hyperparameters have no prior, and what to do to sample them."""
+        reasons = {
+            h.name: "the kernel holds it 'fixed'. Give it bounds there, or drop the prior"
+            for h in (self.kernel.hyperparameters if self.kernel is not None else ())
+            if h.fixed
+        }
+        if self.mean == "zero":
+            reasons["mean"] = "mean='zero'. Set mean='constant', or drop the prior"
+        return reasons
+
     def _validate_inputs(self, X: Any, *, reset: bool, **options: Any) -> Any:
         """Check X, and y where given, as the kernel takes them."""
         if self._takes_vectors():
-            return validate_data(self, X, dtype=np.float64, reset=reset, **options)
+            try:
+                return validate_data(self, X, dtype=np.float64, reset=reset, **options)
+            except (TypeError, ValueError) as error:
+                raise explain_inputs(error, X) from None
         X = as_objects(X)
         # NaN is undefined for objects.
         finite = not np.issubdtype(getattr(X, "dtype", np.float64), np.object_)
@@ -114,15 +150,15 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         """
         X = self.X_train_
         check_kernel(kernel, X)
-        n_columns = X.shape[1] if np.ndim(X) == 2 else 1
-        check_memory(len(X), n_columns, self.n_jobs, self.memory_limit)
+        n_running = min(effective_n_jobs(self.n_jobs), self.n_chains * len(groups))
+        check_memory(kernel, X, n_running * len(groups[0]), self.memory_limit)
         options = {"priors": self.priors, "mean": self.mean, **model_options}
         models = [
             [LatentGaussianModel(kernel, X, likelihood, **options) for likelihood in group]
             for group in groups
         ]
         settings = self._settings()
-        continuation = Continuation.of(self, models, settings)
+        continuation = Continuation.of(self, models, self.n_draws)
         self._traces = run_groups(
             models,
             settings,
@@ -180,6 +216,7 @@ class BaseMCMCGaussianProcess(BaseEstimator):
             thin=self.thin,
             n_approximate=0 if exact else min(_N_APPROXIMATE, self.n_warmup // 2),
             n_latent_updates=self.n_latent_updates,
+            rescale_latents=True,
         )
 
     def _default_representation(self) -> str:

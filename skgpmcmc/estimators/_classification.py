@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.gaussian_process.kernels import Kernel
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
@@ -18,7 +18,15 @@ from .._linalg import Array
 from ..likelihoods import Bernoulli, BernoulliLogit, BernoulliProbit, SoftmaxClass
 from ._base import BaseMCMCGaussianProcess, keeps_fitted
 from ._defaults import DataScaledPriors, default_kernel
-from ._inputs import check_quantiles, check_sample_weight, interval_ends, share_latents
+from ._inputs import (
+    as_random_state,
+    check_labels,
+    check_quantiles,
+    check_sample_weight,
+    drop_weightless,
+    interval_ends,
+    share_latents,
+)
 from ._mixtures import normal_nodes, normal_quantiles, softmax_probabilities
 from ._prediction import sample_latent
 
@@ -63,7 +71,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         Slice sampling, or a Metropolis-Hastings proposal: a callable that takes the
         vector theta and a generator, and returns the proposed vector and
         log q(old; new) - log q(new; old).
-    n_latent_updates : int, default=10
+    n_latent_updates : int, default=50
         Elliptical slice updates of the latent function in each iteration.
     priors : dict, default=None
         Name of a hyperparameter, as in ``kernel.hyperparameters`` or ``"mean"`` -> frozen
@@ -151,7 +159,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         multi_class: str = "one_vs_rest",
         representation: str | float = "auto",
         hyperparameter_update: Any = "slice",
-        n_latent_updates: int = 10,
+        n_latent_updates: int = 50,
         priors: dict | None = None,
         n_chains: int = 4,
         n_warmup: int = 250,
@@ -197,7 +205,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative. A whole number acts like that many copies of the row.
+            From 0 to 1e12. A whole number acts like that many copies of the row.
 
         Returns
         -------
@@ -217,15 +225,15 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
             are too short.
         """
         X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train)
+        check_labels(y)
         check_classification_targets(y)
-        weights = check_sample_weight(sample_weight, len(y))
-        if weights is not None:
-            X, y, weights = X[weights > 0.0], y[weights > 0.0], weights[weights > 0.0]
+        weights, (X, y) = drop_weightless(check_sample_weight(sample_weight, len(y)), X, y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least two classes; got 1 class, "
-                f"{self.classes_.tolist()[0]!r}. Check y."
+                f"{self.classes_.tolist()[0]!r}. Check y"
+                + ("." if weights is None else ", in the rows of positive sample_weight.")
             )
         self.X_train_, index = share_latents(X, self.kernel)
         kernel = default_kernel(self.X_train_) if self.kernel is None else self.kernel
@@ -405,13 +413,14 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         log_probabilities = self.predict_log_proba(X)
         y = column_or_1d(y)
         check_consistent_length(log_probabilities, y)
-        unknown = np.setdiff1d(y, self.classes_)
-        if unknown.size:
+        classes, labels = self.classes_.tolist(), y.tolist()
+        codes = {label: code for code, label in enumerate(classes)}
+        unknown = list(dict.fromkeys(label for label in labels if label not in codes))
+        if unknown:
             raise ValueError(
-                f"y has labels that fit has not seen: {unknown[:3].tolist()}; the classes are "
-                f"{self.classes_.tolist()}."
+                f"y has labels that fit has not seen: {unknown[:3]}; the classes are {classes}."
             )
-        return log_probabilities[np.arange(len(y)), np.searchsorted(self.classes_, y)]
+        return log_probabilities[np.arange(len(y)), [codes[label] for label in labels]]
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
         """Draw labels from their posterior predictive distribution, jointly over the rows.
@@ -431,7 +440,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
             Elements of `classes_`.
         """
         X = self._validate_new(X)
-        rng = check_random_state(random_state)
+        rng = as_random_state(random_state)
         latent = np.array(sample_latent(self._posterior_draws(), X, n_samples, rng)[1])
         if len(latent) == 1:
             probability = self._likelihood.link(latent[0])

@@ -9,20 +9,22 @@ from scipy import stats
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.metrics import mean_poisson_deviance
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
 from ..likelihoods import Poisson
+from ..likelihoods._validation import check_counts, check_rows
 from ._base import BaseMCMCGaussianProcess, keeps_fitted
 from ._counts import poisson_log_pmf, poisson_quantiles
 from ._defaults import DataScaledPriors, default_kernel
 from ._inputs import (
-    as_floats,
+    as_random_state,
     check_quantiles,
-    check_rows,
     check_sample_weight,
+    drop_weightless,
     interval_ends,
+    number_per_row,
     share_latents,
 )
 from ._mixtures import log_mean_exp, normal_quantiles
@@ -33,8 +35,9 @@ from ._prediction import sample_latent
 _SIGNAL_VARIANCE_PRIOR = stats.gamma(1.5, scale=1.5)
 # Of the prior of the mean log rate, around that of a constant rate.
 _MEAN_SD = 2.0
-# Beyond it doubles are not whole numbers one apart.
-_LARGEST_COUNT = 2.0**53
+# Of the overall rate and its reciprocal, and of weighted counts: more ends in overflow.
+_LARGEST_UNIT = 1e100
+_LARGEST_WEIGHTED_COUNT = 1e16
 # exp() of anything larger overflows.
 _LARGEST_LOG_RATE = 709.0
 # Poisson draws of numpy end here.
@@ -65,7 +68,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         Slice sampling, or a Metropolis-Hastings proposal: a callable that takes the
         vector theta and a generator, and returns the proposed vector and
         log q(old; new) - log q(new; old).
-    n_latent_updates : int, default=10
+    n_latent_updates : int, default=50
         Elliptical slice updates of the latent function in each iteration.
     priors : dict, default=None
         Name of a hyperparameter, as in ``kernel.hyperparameters`` or ``"mean"`` -> frozen
@@ -146,7 +149,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         mean: str = "constant",
         representation: str | float = "auto",
         hyperparameter_update: Any = "slice",
-        n_latent_updates: int = 10,
+        n_latent_updates: int = 50,
         priors: dict | None = None,
         n_chains: int = 4,
         n_warmup: int = 250,
@@ -198,7 +201,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         y : array-like of shape (n_samples,)
             Counts: whole numbers, zero or larger.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative. A whole number acts like that many copies of the row.
+            From 0 to 1e12. A whole number acts like that many copies of the row.
         exposure : float or array-like of shape (n_samples,), default=None
             Time, area or population in which the events were counted, positive; 1 by
             default.
@@ -221,13 +224,12 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
         """
-        X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train, y_numeric=True)
+        X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train)
         y = check_counts(y)
         exposure = check_exposure(exposure, len(y))
         weights = check_sample_weight(sample_weight, len(y))
-        if weights is not None:
-            kept = weights > 0.0
-            X, y, exposure, weights = X[kept], y[kept], exposure[kept], weights[kept]
+        weights, (X, y, exposure) = drop_weightless(weights, X, y, exposure)
+        rate = check_rate(y, exposure, weights)
         self.X_train_, index = share_latents(X, self.kernel)
         kernel = default_kernel(self.X_train_) if self.kernel is None else self.kernel
         likelihood = Poisson(y, exposure, latent_index=index, sample_weight=weights)
@@ -236,7 +238,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
             self.X_train_,
             _SIGNAL_VARIANCE_PRIOR.mean(),
             signal_variance_prior=_SIGNAL_VARIANCE_PRIOR,
-            mean=(float(np.log(_overall_rate(y, exposure, weights))), _MEAN_SD),
+            mean=(float(np.log(rate)), _MEAN_SD),
             bounds_are_set=self.kernel is not None,
         )
         self._sample(kernel, [[likelihood]], defaults=defaults)
@@ -364,7 +366,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         """
         X = self._validate_new(X)
         exposure = check_exposure(exposure, len(X))
-        rng = check_random_state(random_state)
+        rng = as_random_state(random_state)
         _, (latent,) = sample_latent(self._posterior_draws(), X, n_samples, rng)
         with np.errstate(over="ignore"):
             rate = exposure[:, None] * np.exp(np.minimum(latent, _LARGEST_LOG_RATE))
@@ -403,25 +405,26 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         return float(1.0 - deviance / null) if null > 0.0 else float(deviance == 0.0)
 
 
-def check_counts(y: Any) -> Array:
-    """Return counts as floats; raise a ValueError that names the first that is none."""
-    counts = as_floats("y", y)
-    whole = (counts >= 0.0) & (counts <= _LARGEST_COUNT) & (counts == np.floor(counts))
-    check_rows("y", counts, whole, "a count, a whole number >= 0 (and below 9e15),")
-    return counts
-
-
 def check_exposure(exposure: Any, n_samples: int) -> Array:
     """Return the exposure of each row; raise a ValueError that names the first bad one."""
-    values = as_floats("exposure", 1.0 if exposure is None else exposure)
-    if values.shape not in ((), (n_samples,)):
+    return number_per_row("exposure", 1.0 if exposure is None else exposure, n_samples, zero=False)
+
+
+def check_rate(y: Array, exposure: Array, weights: Array | None) -> float:
+    """Return the overall rate; raise a ValueError where numbers are too large to compute with."""
+    if weights is not None:
+        hint = " Divide all weights by the same number."
+        allowed = weights * y <= _LARGEST_WEIGHTED_COUNT
+        check_rows(weights * y, allowed, "sample_weight times y", "at most 1e16", hint)
+    with np.errstate(over="ignore"):
+        rate = _overall_rate(y, exposure, weights)
+    if not 1.0 / _LARGEST_UNIT < rate < _LARGEST_UNIT:
         raise ValueError(
-            f"exposure must be a number, or have shape ({n_samples},), one for each row of X; got "
-            f"{values.shape}."
+            f"exposure must be in a unit in which the overall rate, total count / total exposure, "
+            f"is between {1.0 / _LARGEST_UNIT:g} and {_LARGEST_UNIT:g}; got the rate {rate:.3g}. "
+            "Change the unit of exposure."
         )
-    values = np.array(np.broadcast_to(values, (n_samples,)))
-    check_rows("exposure", values, np.isfinite(values) & (values > 0.0), "positive and finite")
-    return values
+    return rate
 
 
 def _overall_rate(y: Array, exposure: Array, weights: Array | None) -> float:

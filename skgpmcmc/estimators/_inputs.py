@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Real
+import re
+import warnings
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel
+from sklearn.utils import check_random_state
 
+from .._covariance import check_kernel_call, working_memory
 from .._linalg import Array
+from ..likelihoods._validation import as_floats, check_rows
+
+# More copies of a row than that leave nothing of the prior in double precision.
+_LARGEST_WEIGHT = 1e12
 
 
 def as_objects(X: Any) -> Any:
@@ -35,8 +42,10 @@ def share_latents(X: Any, kernel: Kernel | None) -> tuple[Any, NDArray[np.intp] 
     definite, and the cost falls. The order makes the draws independent of that of the
     rows. Rows stay separate where the kernel tells equal inputs apart (white noise).
     """
-    if kernel is not None and not _is_one_function(kernel, X[:1]):
-        return X, None
+    if kernel is not None:
+        check_kernel_call(kernel, X[:2])
+        if not _is_one_function(kernel, X[:1]):
+            return X, None
     try:
         distinct, inverse = np.unique(X, axis=0, return_inverse=True)
     except TypeError:  # objects that have no order
@@ -50,15 +59,17 @@ def _is_one_function(kernel: Kernel, row: Any) -> bool:
     return bool(np.ptp(np.asarray(kernel(pair))) == 0.0)
 
 
-def check_memory(n_latent: int, n_columns: int, n_running: int | None, limit: float | None) -> None:
+def check_memory(kernel: Kernel, X: Any, n_running: int, limit: float | None) -> None:
     """Raise an error before anything too large is allocated.
 
     Parameters
     ----------
-    n_latent, n_columns : int
-        Distinct rows, and columns.
-    n_running : int or None
-        joblib's n_jobs.
+    kernel : Kernel
+        Of the latent functions.
+    X : array-like of length n_latent
+        Distinct rows.
+    n_running : int
+        Latent functions that are sampled at the same time, each in its own buffers.
     limit : float or None
         In gigabytes.
 
@@ -69,16 +80,35 @@ def check_memory(n_latent: int, n_columns: int, n_running: int | None, limit: fl
     """
     if limit is None:
         return
-    # Two buffers for L, two for U; the distances and their tables.
-    tables = min(2**28, 4 * n_columns * n_latent**2)
-    needed = effective_n_jobs(n_running) * (36 * n_latent**2 + tables) / 1e9
+    n_columns = X.shape[1] if np.ndim(X) == 2 else 1
+    needed = n_running * working_memory(kernel, len(X), n_columns) / 1e9
     if needed > limit:
         raise ValueError(
-            f"{n_latent} distinct rows need about {needed:.3g} gigabytes for the chains that run "
+            f"{len(X)} distinct rows need about {needed:.3g} gigabytes for the chains that run "
             f"at the same time, more than memory_limit={limit:g} gigabytes (and a time that grows "
             "with the cube of the rows). Fit a subset of the rows, lower n_jobs, or raise "
             "memory_limit (None: no limit)."
         )
+
+
+def number_per_row(name: str, values: Any, n_samples: int, *, zero: bool) -> Array:
+    """Return one number for each row, given such, or one for all.
+
+    Raises
+    ------
+    ValueError
+        For a wrong shape, and for numbers that are negative, zero where that is not
+        allowed, or not finite.
+    """
+    numbers = as_floats(name, values)
+    if numbers.shape not in ((), (n_samples,)):
+        raise ValueError(
+            f"{name} must be a number, or have shape ({n_samples},), one for each row of X; got "
+            f"shape {numbers.shape}."
+        )
+    allowed = np.isfinite(numbers) & (numbers >= 0.0 if zero else numbers > 0.0)
+    check_rows(numbers, allowed, name, "finite and >= 0" if zero else "positive and finite")
+    return np.array(np.broadcast_to(numbers, (n_samples,)))
 
 
 def check_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
@@ -87,44 +117,73 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
     Raises
     ------
     ValueError
-        For a wrong shape, and for weights that are negative or not finite.
+        For a wrong shape, and for weights that are negative, too large or not finite.
     """
     if sample_weight is None:
         return None
-    weights = as_floats("sample_weight", sample_weight)
-    if weights.ndim == 0:
-        weights = np.full(n_samples, float(weights))
-    if weights.shape != (n_samples,):
-        raise ValueError(
-            f"sample_weight must have shape ({n_samples},), one for each row of X; got "
-            f"{weights.shape}."
-        )
-    check_rows("sample_weight", weights, np.isfinite(weights) & (weights >= 0.0), "finite and >= 0")
+    weights = number_per_row("sample_weight", sample_weight, n_samples, zero=True)
+    check_rows(
+        weights,
+        weights <= _LARGEST_WEIGHT,
+        "sample_weight",
+        f"at most {_LARGEST_WEIGHT:g}",
+        " A weight counts copies of its row; divide all of them by the same number.",
+    )
     if not weights.any():
         raise ValueError("sample_weight is zero in every row: there is nothing to fit.")
     return None if (weights == 1.0).all() else weights
 
 
-def as_floats(name: str, values: Any) -> Array:
-    """Return an array of floats; raise a ValueError that names what came."""
+def drop_weightless(weights: Array | None, *arrays: Any) -> tuple[Array | None, list[Any]]:
+    """Leave out the rows of weight zero, which are not data."""
+    if weights is None:
+        return None, list(arrays)
+    kept = weights > 0.0
+    return weights[kept], [array[kept] for array in arrays]
+
+
+def check_at_least_one(name: str, value: Any) -> None:
+    """Raise a ValueError unless the value is a whole number, and at least 1."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be a whole number, at least 1; got {value!r}.")
+
+
+def as_random_state(random_state: Any) -> np.random.RandomState:
+    """Return scikit-learn's source of randomness; raise a ValueError that says what that is."""
     try:
-        array = np.asarray(values)
-        if array.dtype.kind == "c":
-            raise TypeError
-        return array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be real numbers; got {values!r}.") from None
-
-
-def check_rows(name: str, values: Array, good: NDArray[np.bool_], allowed: str) -> None:
-    """Raise a ValueError that names the first bad row of a vector."""
-    bad = np.flatnonzero(~good)
-    if bad.size:
-        value = values[bad[0]]
+        return check_random_state(random_state)
+    except ValueError:
         raise ValueError(
-            f"{name} must be {allowed} in every row; row {bad[0]} has {value!s}"
-            + (f" ({bad.size} rows are wrong)." if bad.size > 1 else ".")
-        )
+            "random_state must be None, a whole number from 0 to 2**32 - 1, or a "
+            f"numpy.random.RandomState; got {random_state!r}."
+        ) from None
+
+
+def check_labels(y: NDArray) -> None:
+    """Raise a ValueError that names the first row without a label."""
+    if y.dtype.kind == "O":
+        # NaN is the one value that differs from itself; pandas.NA is like it.
+        there = np.array([v is not None and (v == v) is True for v in y], dtype=bool)
+        check_rows(y, there, "y", "a class label", " Leave out rows without one.")
+
+
+def explain_inputs(error: Exception, X: Any) -> Exception:
+    """Return scikit-learn's error, in other words where X holds no numbers."""
+    if re.search(r"\bX\b", str(error)):
+        return error
+    reason = "None is no array" if X is None else ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # complex numbers: scikit-learn's words are clear
+            np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as cause:
+        reason = str(cause).rstrip(".")
+    if not reason:
+        return error
+    return type(error)(
+        f"X must hold numbers, in shape (n_samples, n_features): {reason}. Encode categories as "
+        "numbers, or give a kernel that takes objects."
+    )
 
 
 def interval_ends(confidence_level: Any) -> list[float]:
@@ -137,7 +196,8 @@ def interval_ends(confidence_level: Any) -> list[float]:
     """
     if not (isinstance(confidence_level, Real) and 0.0 < float(confidence_level) < 1.0):
         raise ValueError(
-            f"confidence_level must be a number between 0 and 1; got {confidence_level!r}."
+            f"confidence_level must be a number between 0 and 1; got {confidence_level!r}. For "
+            "90 % pass 0.9."
         )
     tail = 0.5 * (1.0 - float(confidence_level))
     return [tail, 1.0 - tail]

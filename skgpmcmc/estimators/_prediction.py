@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel
 
 from .. import _linalg
 from .._linalg import Array
 from ..likelihoods import Likelihood
 from ..trace import Trace
+from ._inputs import check_at_least_one
 
 # Rows of X are taken in chunks whose largest arrays fit in this many bytes.
 _CHUNK_BYTES = 2**26
@@ -158,13 +159,14 @@ class PosteriorDraws:
 
 def spread(trace: Trace, max_draws: int) -> Array:
     """Return which draws of all chains to use: at most `max_draws`, evenly spread."""
+    check_at_least_one("max_prediction_draws", max_draws)  # it may be set after fit
     total = trace.n_chains * trace.n_draws
     return np.unique(np.linspace(0, total - 1, min(max_draws, total)).round().astype(int))
 
 
 def sample_latent(
     functions: Sequence[PosteriorDraws], X: Any, n_samples: int, rng: np.random.RandomState
-) -> tuple[Array, list[Array]]:
+) -> tuple[NDArray[np.integer], list[Array]]:
     """Draw latent functions at X, jointly over its rows.
 
     Parameters
@@ -185,8 +187,7 @@ def sample_latent(
     latent : list of ndarray of shape (n_rows, n_samples)
         One for each latent function.
     """
-    if not (isinstance(n_samples, Integral) and n_samples >= 1):
-        raise ValueError(f"n_samples must be a whole number, at least 1; got {n_samples!r}.")
+    check_at_least_one("n_samples", n_samples)
     chosen = rng.randint(0, len(functions[0]), size=n_samples)
     latent = [np.empty((len(X), n_samples)) for _ in functions]
     for draw in np.unique(chosen):

@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.gaussian_process.kernels import Kernel, WhiteKernel
-from sklearn.utils import check_array, check_random_state, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length
 
 from .._covariance import NoiseSplit, split_white_noise
 from .._linalg import Array
 from ..likelihoods import Gaussian, Likelihood, StudentT
+from ..likelihoods._validation import as_floats, check_rows
 from ..priors import HyperparameterSpec
 from ._base import (
     BaseMCMCGaussianProcess,
@@ -25,10 +26,12 @@ from ._base import (
 )
 from ._defaults import DataScaledPriors, default_kernel
 from ._inputs import (
+    as_random_state,
     check_quantiles,
-    check_rows,
     check_sample_weight,
+    drop_weightless,
     interval_ends,
+    number_per_row,
     share_latents,
 )
 from ._mixtures import log_mean_exp, normal_log_density, normal_quantiles
@@ -82,7 +85,7 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         Slice sampling, or a Metropolis-Hastings proposal: a callable that takes the
         vector theta and a generator, and returns the proposed vector and
         log q(old; new) - log q(new; old).
-    n_latent_updates : int, default=10
+    n_latent_updates : int, default=50
         Elliptical slice updates of the latent function in each iteration.
     priors : dict, default=None
         Name of a hyperparameter, as in ``kernel.hyperparameters`` or ``"mean"`` -> frozen
@@ -170,7 +173,7 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         mean: str = "zero",
         representation: str | float = "auto",
         hyperparameter_update: Any = "slice",
-        n_latent_updates: int = 10,
+        n_latent_updates: int = 50,
         priors: dict | None = None,
         n_chains: int = 4,
         n_warmup: int = 250,
@@ -218,7 +221,7 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative. A whole number acts like that many copies of the row.
+            From 0 to 1e12. A whole number acts like that many copies of the row.
 
         Returns
         -------
@@ -237,13 +240,11 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
         """
-        X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train, y_numeric=True)
+        X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train)
         y = check_targets(y)
-        alpha = self._check_alpha(len(y))
+        alpha = number_per_row("alpha", self.alpha, len(y), zero=True)
         weights = check_sample_weight(sample_weight, len(y))
-        if weights is not None:
-            kept = weights > 0.0
-            X, y, alpha, weights = X[kept], y[kept], alpha[kept], weights[kept]
+        weights, (X, y, alpha) = drop_weightless(weights, X, y, alpha)
         self._set_scale(y, weights)
         y = (y - self._y_mean) / self._y_scale
         variance = _typical_variance(y, weights, centred=self.mean == "constant")
@@ -267,6 +268,8 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
             names=split.names,
         )
         self._split = split
+        # Parameters may be set anew after fit; predictions are of what was fitted.
+        self._is_gaussian, self._fixed_nu = self.likelihood == "gaussian", self.degrees_of_freedom
         self._sample(
             split.latent,
             [[self._noise_likelihood]],
@@ -281,18 +284,6 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         """Return alpha; its default, which stands for no noise, in the units of y."""
         is_default = np.ndim(self.alpha) == 0 and self.alpha == _DEFAULT_ALPHA
         return alpha * min(1.0, variance) if is_default else alpha
-
-    def _check_alpha(self, n_samples: int) -> Array:
-        """Return alpha for each row."""
-        alpha = np.asarray(self.alpha, dtype=np.float64)
-        if alpha.shape not in ((), (n_samples,)):
-            raise ValueError(
-                "alpha must be a number, or an array with the same number of entries as y, "
-                f"{n_samples}; got shape {alpha.shape}."
-            )
-        alpha = np.broadcast_to(alpha, (n_samples,))
-        check_rows("alpha", alpha, np.isfinite(alpha) & (alpha >= 0.0), "finite and >= 0")
-        return alpha
 
     def _set_scale(self, y: Array, weights: Array | None) -> None:
         """Set what is subtracted from y, and what it is divided by."""
@@ -311,7 +302,8 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         fixed = None
         if not sampled:
             fixed = alpha + (0.0 if noise is None else noise.noise_level)
-            check_rows("alpha", fixed, fixed > 0.0, "positive where the kernel has no WhiteKernel")
+            what = "positive where the kernel has no WhiteKernel, or one fixed at zero"
+            check_rows(fixed, fixed > 0.0, "alpha", what)
             if self.likelihood == "student-t" and fixed.max() < _NO_NOISE * max(y.var(), 1e-300):
                 raise ValueError(
                     "likelihood='student-t' takes its squared scale from the kernel's WhiteKernel "
@@ -330,6 +322,15 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         nu = self.degrees_of_freedom
         return StudentT(y, fixed, nu, known_variance=known, **options), specs
 
+    def _not_sampled(self) -> dict[str, str]:
+        reasons = super()._not_sampled()
+        if self.likelihood == "gaussian" or self.degrees_of_freedom is not None:
+            reasons["degrees_of_freedom"] = (
+                f"likelihood={self.likelihood!r}, degrees_of_freedom={self.degrees_of_freedom!r}. "
+                "Set likelihood='student-t' and degrees_of_freedom=None, or drop the prior"
+            )
+        return reasons
+
     def _default_representation(self) -> str:
         return "marginal" if self.likelihood == "gaussian" else "surr-site"
 
@@ -344,7 +345,7 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         return kernel.clone_with_theta(np.concatenate(theta) if theta else np.empty(0))
 
     def _posterior_draws(self) -> list[PosteriorDraws]:
-        if self.likelihood != "gaussian":
+        if not self._is_gaussian:
             return super()._posterior_draws()
         draws = PosteriorDraws.from_gaussian(
             self._latent_kernel,
@@ -364,9 +365,9 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         if self._split.noise_name in self.posterior_:
             level = self.posterior_[self._split.noise_name].reshape(-1)[which]
         nu = np.full(len(which), np.inf)
-        if self.likelihood == "student-t":
-            nu = np.full(len(which), self.degrees_of_freedom or 0.0)
-            if self.degrees_of_freedom is None:
+        if not self._is_gaussian:
+            nu = np.full(len(which), self._fixed_nu or 0.0)
+            if self._fixed_nu is None:
                 nu = self.posterior_["degrees_of_freedom"].reshape(-1)[which]
         return level, nu
 
@@ -506,8 +507,8 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
             Per unit of y.
         """
         X = self._validate_new(X)
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        y = column_or_1d(y)
+        y = as_floats("y", column_or_1d(y))
+        check_rows(y, np.isfinite(y), "y", "finite")
         check_consistent_length(X, y)
         scaled = (y - self._y_mean) / self._y_scale
         level, nu = self._noise()
@@ -538,7 +539,7 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
             In the units of y.
         """
         X = self._validate_new(X)
-        rng = check_random_state(random_state)
+        rng = as_random_state(random_state)
         draws, (latent,) = sample_latent(self._posterior_draws(), X, n_samples, rng)
         level, nu = (values[draws] for values in self._noise())
         noise = rng.standard_normal(latent.shape)
@@ -551,7 +552,8 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
 
 def check_targets(y: Any) -> Array:
     """Return targets as floats; raise a ValueError for such whose squares are not."""
-    y = np.asarray(y, dtype=np.float64)
+    y = as_floats("y", y)
+    check_rows(y, np.isfinite(y), "y", "finite")
     largest = float(np.abs(y).max(initial=0.0))
     if not (largest == 0.0 or 1.0 / _LARGEST_TARGET < largest < _LARGEST_TARGET):
         raise ValueError(

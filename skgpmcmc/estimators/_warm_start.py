@@ -5,14 +5,27 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import joblib
 
-from .._chain import SamplerSettings
 from .._model import LatentGaussianModel
 from ..trace import Trace
+
+# Parameters that the draws do not depend on, or not on their values at the first fit. Priors
+# are compared as they were resolved: distributions that are made anew are the same priors.
+_MAY_CHANGE = {
+    "copy_X_train",
+    "max_prediction_draws",
+    "memory_limit",
+    "n_draws",
+    "n_jobs",
+    "priors",
+    "random_state",
+    "verbose",
+    "warm_start",
+}
 
 
 @dataclass(frozen=True)
@@ -21,40 +34,32 @@ class Continuation:
 
     Attributes
     ----------
-    fingerprints : dict
-        What users know it as -> hash.
+    parameters, data, priors : dict
+        What users know it as -> hash. Each depends on those before it.
     n_draws : int
         Draws that each chain kept.
     """
 
-    fingerprints: dict[str, str]
+    parameters: dict[str, str]
+    data: dict[str, str]
+    priors: dict[str, str]
     n_draws: int
 
     @classmethod
     def of(
-        cls,
-        estimator: Any,
-        models: Sequence[Sequence[LatentGaussianModel]],
-        settings: SamplerSettings,
+        cls, estimator: Any, models: Sequence[Sequence[LatentGaussianModel]], n_draws: int
     ) -> Continuation:
         """Describe a fit that is about to run."""
+        values = estimator.get_params(deep=False)
+        parameters = {n: _hash(v) for n, v in values.items() if n not in _MAY_CHANGE}
+        likelihoods = [model.likelihood for group in models for model in group]
+        data = {"X": _hash(models[0][0].X), "y, sample_weight or exposure": _hash(likelihoods)}
         priors = [
             (prior.name, prior.distribution.dist.name, prior.distribution.args,
              prior.distribution.kwds, prior.support)
             for prior in models[0][0].layout.priors
         ]  # fmt: skip
-        parts = {
-            "X": models[0][0].X,
-            "y, sample_weight or exposure": [m.likelihood for group in models for m in group],
-            "kernel": models[0][0].kernel,
-            "priors": priors,
-            "hyperparameter_update": settings.proposal,
-            "the sampler's settings": (
-                replace(settings, n_draws=0, proposal=None),
-                estimator.n_chains,
-            ),
-        }
-        return cls({name: _hash(part) for name, part in parts.items()}, settings.n_draws)
+        return cls(parameters, data, {"priors": _hash(priors)}, n_draws)
 
     def previous(self, estimator: Any) -> list[list[Trace]] | None:
         """Return the traces to be continued, None if there are none.
@@ -67,11 +72,15 @@ class Continuation:
         old: Continuation | None = getattr(estimator, "_continuation", None)
         if old is None:
             return None
-        changed = [n for n, h in self.fingerprints.items() if h != old.fingerprints[n]]
+        changed = (
+            _differences(self.parameters, old.parameters)
+            or _differences(self.data, old.data)
+            or _differences(self.priors, old.priors)
+        )
         if changed:
             raise ValueError(
                 "warm_start=True continues the chains of the last fit, but these differ from it: "
-                f"{'; '.join(changed)}. Set warm_start=False to start afresh."
+                f"{'; '.join(changed)}. Pass the same, or set warm_start=False to start afresh."
             )
         if self.n_draws < old.n_draws:
             raise ValueError(
@@ -83,6 +92,10 @@ class Continuation:
                 "warm_start=True without a larger n_draws adds no draws.", UserWarning, stacklevel=7
             )
         return list(estimator._traces)
+
+
+def _differences(new: dict[str, str], old: dict[str, str]) -> list[str]:
+    return [name for name, value in new.items() if value != old[name]]
 
 
 def _hash(part: Any) -> str:

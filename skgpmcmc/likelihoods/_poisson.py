@@ -8,7 +8,7 @@ from scipy.special import gammaln, wrightomega
 
 from ._base import Likelihood, Params
 from ._sites import Sites
-from ._validation import check_rows, check_vector
+from ._validation import check_counts, check_rows, check_vector
 
 # exp() of anything larger overflows. Clipping the latent there keeps a log likelihood that is
 # hugely negative without a floating-point warning, and costs less than silencing one.
@@ -61,10 +61,7 @@ class Poisson(Likelihood):
         latent_index: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
-        counts = check_vector(y, "y")
-        hint = " Counts are whole numbers of events; pass the time or area as exposure."
-        whole = (counts >= 0.0) & (counts == np.floor(counts))
-        check_rows(counts, whole, "y", "a whole number >= 0 in every row", hint)
+        counts = check_counts(check_vector(y, "y"))
         self.exposure = None
         if exposure is not None:
             self.exposure = check_vector(exposure, "exposure", counts.size)

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+# Beyond it doubles are not whole numbers one apart.
+_LARGEST_COUNT = 2.0**53
+
+
+def as_floats(name: str, values: Any) -> NDArray:
+    """Return a new array of floats; raise a ValueError that names what came."""
+    shown = values
+    try:
+        array = np.asarray(values)
+        shown = array.tolist()
+        if array.dtype.kind in "cmM":  # numpy would drop imaginary parts, and units of time
+            raise TypeError
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be real numbers; got {reprlib.repr(shown)}.") from None
+
 
 def check_vector(values: Any, name: str, length: int | None = None) -> NDArray:
     """Return ``values`` as a finite float vector of the given length, or say what is wrong."""
-    try:
-        vector = np.array(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of numbers: {error}.") from None
+    vector = as_floats(name, values)
     if vector.ndim != 1 or vector.size == 0:
         raise ValueError(
             f"{name} must be one-dimensional with at least one element; got shape {vector.shape}."
@@ -26,11 +40,24 @@ def check_vector(values: Any, name: str, length: int | None = None) -> NDArray:
     return vector
 
 
-def check_rows(vector: NDArray, allowed: NDArray, name: str, what: str, hint: str = "") -> None:
-    """Raise an error that names the first row of ``vector`` that is not allowed."""
-    if not allowed.all():
-        row = int(np.argmin(allowed))
-        raise ValueError(f"{name} must be {what}; row {row} holds {vector[row]}.{hint}")
+def check_rows(values: NDArray, allowed: NDArray, name: str, what: str, hint: str = "") -> None:
+    """Raise an error that names the first of the values that is not allowed, or the only one."""
+    bad = np.flatnonzero(~allowed)
+    if not bad.size:
+        return
+    if values.ndim == 0:
+        raise ValueError(f"{name} must be {what}; got {values}.{hint}")
+    others = f" ({bad.size} rows are wrong)" if bad.size > 1 else ""
+    raise ValueError(f"{name} must be {what}; row {bad[0]} holds {values[bad[0]]}{others}.{hint}")
+
+
+def check_counts(y: ArrayLike) -> NDArray:
+    """Return counts as a float vector, or name the first that is none."""
+    counts = as_floats("y", y)
+    whole = (counts >= 0.0) & (counts <= _LARGEST_COUNT) & (counts == np.floor(counts))
+    hint = " Counts are whole numbers of events; pass the time or area as exposure."
+    check_rows(counts, whole, "y", "a whole number from 0 to 9e15", hint)
+    return counts
 
 
 def check_latent_index(latent_index: ArrayLike, n_obs: int) -> tuple[NDArray, int]:
