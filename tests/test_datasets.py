@@ -6,8 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process.kernels import RBF
 
-from skgpmcmc.datasets import load_coal_mining, load_ionosphere, load_redwoods
+from skgpmcmc.datasets import (
+    load_coal_mining,
+    load_ionosphere,
+    load_redwoods,
+    make_gp_regression,
+)
 
 LOADERS = [
     pytest.param(load_ionosphere, "label", id="ionosphere"),
@@ -139,3 +145,62 @@ def test_every_call_returns_fresh_arrays():
     first = load_coal_mining()
     first.target[:] = 0
     assert load_coal_mining().target.sum() == 191
+
+
+def test_make_gp_regression_is_the_synthetic_problem():
+    rng = np.random.default_rng(2013)
+    inputs = rng.random((200, 10))
+    length_scales = rng.uniform(0, 10**0.5, 10)
+    kernel = RBF(length_scales)(inputs) + 1e-6 * np.eye(200)
+    f = np.linalg.cholesky(kernel) @ rng.standard_normal(200)
+    noisy = f + 0.3 * rng.standard_normal(200)
+    X, y, latent, length_scale = make_gp_regression(return_truth=True)
+    assert_array_equal(X, inputs)
+    assert_array_equal(length_scale, length_scales)
+    # The factor magnifies the rounding errors of the kernel by its condition number, 1e8 at most.
+    assert_allclose(latent, f, atol=1e-6)
+    assert_allclose(y, noisy, atol=1e-6)
+    assert_array_equal(make_gp_regression()[1], y)
+
+
+def test_make_gp_regression_parameters():
+    X, y, latent, length_scale = make_gp_regression(
+        400, 2, signal_variance=9.0, length_scale=1e-3, noise=4.0, return_truth=True
+    )
+    assert X.shape == (400, 2)
+    assert_array_equal(length_scale, [1e-3, 1e-3])
+    # Length scales far below the distances of the inputs: independent values. A sample variance
+    # of n normals has the standard error sqrt(2 / (n - 1)), relative to the variance.
+    error = np.sqrt(2 / 399)
+    assert_allclose(
+        [latent.var(ddof=1) / 9.0, (y - latent).var(ddof=1) / 16.0], 1.0, atol=4 * error
+    )
+    scales = make_gp_regression(5, 2, length_scale=[0.5, 2.0], return_truth=True)[3]
+    assert_array_equal(scales, [0.5, 2.0])
+
+
+def test_make_gp_regression_random_state():
+    first = make_gp_regression(5, 1, random_state=0)[1]
+    assert_array_equal(make_gp_regression(5, 1, random_state=0)[1], first)
+    generator = np.random.default_rng(0)
+    assert_array_equal(make_gp_regression(5, 1, random_state=generator)[1], first)
+    assert not np.isin(make_gp_regression(5, 1, random_state=generator)[1], first).any()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_samples": 0}, "n_samples must be at least 1; got 0"),
+        ({"n_features": -1}, "n_features must be at least 1; got -1"),
+        ({"signal_variance": 0.0}, "signal_variance must be positive and finite; got 0.0"),
+        ({"noise": -0.1}, "noise must be finite and at least 0; got -0.1"),
+        (
+            {"length_scale": [1.0, 2.0]},
+            r"the shape \(n_features,\) = \(10,\); got the shape \(2,\)",
+        ),
+        ({"length_scale": 0.0}, "length_scale must be positive and finite; got 0.0"),
+    ],
+)
+def test_make_gp_regression_refuses(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make_gp_regression(**arguments)
