@@ -30,7 +30,7 @@ from .updates import Proposal, WidthAdapter, elliptical_slice_step, metropolis_s
 # Prior mass left outside the initial bracket where the support is unbounded.
 _TAIL = 0.005
 # Updates of the latent variables for which the auxiliary draws are made at once.
-_BATCH = 10
+_BATCH = 5
 # Updates of the latent variables, at the first theta, before the chain starts.
 _N_FIRST_UPDATES = 100
 
@@ -55,11 +55,11 @@ class SamplerSettings:
         bad starting point sooner.
     n_latent_updates : int
         Elliptical slice updates of the latent variables in each iteration.
-    rescale_latents : bool
-        Whether after every ten of them the hyperparameters that only rescale the
-        covariance are updated once more, with the whitened latent variables held fixed
-        (Algorithm 2): f is multiplied by a number, which no other update does, and no
-        matrix is factored.
+    whitened_updates : bool
+        Whether after every five of them the signal variance, the mean offset and the
+        likelihood's parameters are updated once more, with the whitened latent variables
+        held fixed (Algorithm 2): f is multiplied by a number or shifted as a whole, which
+        no other update does, and no matrix is factored.
     condition_each_scalar : bool
         Whether the variables held fixed are drawn anew for every element of theta
         (Algorithm 4) or once for each sweep.
@@ -79,7 +79,7 @@ class SamplerSettings:
     thin: int = 1
     n_approximate: int = 0
     n_latent_updates: int = 10
-    rescale_latents: bool = False
+    whitened_updates: bool = False
     condition_each_scalar: bool = True
     width: float | None = None
     adapt_widths: bool = True
@@ -227,16 +227,23 @@ class Chain:
 
     def iterate(self, *, adapt: bool = False) -> None:
         """Run one iteration: every hyperparameter, then the latent variables."""
-        if len(self.workspace.layout):
-            before = self.state.theta
-            self._update_hyperparameters()
-            moves = self.state.theta - before
-            self.n_moved += moves != 0.0
-            if adapt:
-                self.widths.record(moves)
-        self.state = self.representation.refresh(self.state, self._rng)
+        if self.representation.begin(self.state, self._rng):
+            if len(self.workspace.layout):
+                self._sweep(adapt)
+            self.state = self.representation.refresh(self.state, self._rng)
+        else:
+            self.workspace.covariance.n_failures += 1
         if not self.representation.draws_latents_exactly:
             self._move_latents()
+
+    def _sweep(self, adapt: bool) -> None:
+        """Update every hyperparameter."""
+        before = self.state.theta
+        self._update_hyperparameters()
+        moves = self.state.theta - before
+        self.n_moved += moves != 0.0
+        if adapt:
+            self.widths.record(moves)
 
     def _update_hyperparameters(self) -> None:
         if self.settings.proposal is not None:
@@ -296,19 +303,21 @@ class Chain:
         self.state = conditional.state
 
     def _move_latents(self) -> None:
-        """Update f, and in between the hyperparameters that only rescale it."""
+        """Update f, and in between the hyperparameters that rescale or shift it."""
         before = self.state
         for first in range(0, self.settings.n_latent_updates, _BATCH):
             self.update_latents(min(_BATCH, self.settings.n_latent_updates - first))
-            if self.settings.rescale_latents:
-                self._rescale_latents()
+            if self.settings.whitened_updates:
+                self._update_whitened()
         if self.state is not before and not self.representation.prepare(self.state, before):
             self.workspace.covariance.n_failures += 1
             self.state = before
 
-    def _rescale_latents(self) -> None:
-        """Update the scale of f = m + L z, with z held fixed."""
-        for index in self.workspace.covariance.scale_parameters:
+    def _update_whitened(self) -> None:
+        """Update what needs no factorisation in f = m + L z, with z held fixed."""
+        n_kernel = self.workspace.layout.n_kernel
+        scales = self.workspace.covariance.scale_parameters
+        for index in (*scales, *range(n_kernel, len(self.workspace.layout))):
             conditional = self._whitened.condition(self.state, self._rng)
             self._slice(conditional, index, self._prior_widths[index])
             self.state = conditional.state

@@ -39,21 +39,25 @@ class Case:
     make: Callable[[], Likelihood]
     taylor: bool = True
     gaussian: bool = False
+    augmented: bool = False
 
     def supports(self, representation) -> bool:
         """Whether the combination exists."""
         if representation == "marginal":
             return self.gaussian
+        if representation == "collapsed":
+            return self.augmented
         return self.taylor or not str(representation).endswith("taylor")
 
 
 _SIGNS = np.array([1.0, -1.0, 1.0, 1.0])
 
 LIKELIHOODS = {
-    "logit": Case(lambda: BernoulliLogit(_SIGNS), taylor=False),
+    "logit": Case(lambda: BernoulliLogit(_SIGNS), taylor=False, augmented=True),
     "logit-repeated": Case(
         lambda: BernoulliLogit(np.array([1.0, -1.0, 1.0, 1.0, -1.0]), latent_index=REPEATED),
         taylor=False,
+        augmented=True,
     ),
     "probit": Case(lambda: BernoulliProbit(_SIGNS), taylor=False),
     "gaussian-fixed": Case(
@@ -82,6 +86,7 @@ REPRESENTATIONS = [
     "post-site",
     "post-taylor",
     "marginal",
+    "collapsed",
     0.5,
 ]
 

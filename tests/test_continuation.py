@@ -79,7 +79,7 @@ def softmax_models(n_classes=3):
 @pytest.mark.parametrize("name", KERNELS)
 def test_rescaling_continues(name, representation):
     model = LatentGaussianModel(KERNELS[name], X, BernoulliLogit(Y))
-    check(model, representation=representation, n_latent_updates=12, rescale_latents=True)
+    check(model, representation=representation, n_latent_updates=12, whitened_updates=True)
 
 
 def test_covariance_that_cannot_be_built_afresh_leaves_the_chain_as_it_was(monkeypatch):

@@ -28,7 +28,7 @@ class DriftingWalk:
 
 UPDATES = {
     "slice": {},
-    "slice-sweep-rescaling": {"condition_each_scalar": False, "rescale_latents": True},
+    "slice-sweep-rescaling": {"condition_each_scalar": False, "whitened_updates": True},
     "slice-stepping-out": {"max_steps_out": 3, "width": 0.5},
     "metropolis": {"proposal": DriftingWalk()},
 }
@@ -63,7 +63,7 @@ KERNEL_PRIORS = {
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_kernels(kernel, representation):
     model = make_model(LIKELIHOODS["logit"].make(), KERNELS[kernel], KERNEL_PRIORS)
-    settings = SamplerSettings(representation, n_latent_updates=1, rescale_latents=True)
+    settings = SamplerSettings(representation, n_latent_updates=1, whitened_updates=True)
     assert is_invariant(model, one_iteration(settings), seed=1)
 
 

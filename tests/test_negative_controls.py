@@ -118,7 +118,7 @@ CONTROLS = {
     "rescaled-without-likelihood": (
         "poisson",
         "post-site",
-        {"rescale_latents": True},
+        {"whitened_updates": True},
         (_direct._PriorWhiteConditional, "_complete", _rescales_at_no_price),
     ),
     "proposal-ratio-forgotten": ("poisson", "surr-site", {"proposal": ForgottenRatio()}, None),

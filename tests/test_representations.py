@@ -758,7 +758,7 @@ def test_bad_representations_are_refused_before_sampling(representation):
 def test_rescaled_latents_leave_everything_at_the_new_scale(name, representation):
     if not CASES[name].supports(representation):
         pytest.skip("no expansion of these labels")
-    settings = SamplerSettings(representation, n_latent_updates=1, rescale_latents=True)
+    settings = SamplerSettings(representation, n_latent_updates=1, whitened_updates=True)
     chain = Chain.start(model_of(name), settings, np.random.default_rng(0))
     scales = set()
     for _ in range(5):

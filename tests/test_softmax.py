@@ -61,7 +61,7 @@ def statistics(states, labels):
 
 def three_sweeps(conditions, representation):
     models = [class_model(np.array([1.0, -1.0, -1.0, 1.0])) for _ in range(N_CLASSES)]
-    settings = SamplerSettings(representation, n_latent_updates=3, rescale_latents=True)
+    settings = SamplerSettings(representation, n_latent_updates=3, whitened_updates=True)
 
     def draw(size, rng):
         moved, fresh = [], []

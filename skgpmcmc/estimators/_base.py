@@ -20,7 +20,7 @@ from .._linalg import Array
 from .._model import LatentGaussianModel
 from .._sampler import run_groups
 from ..likelihoods import Likelihood
-from ..representations import REPRESENTATIONS
+from ..representations import REPRESENTATIONS, first_usable
 from ..trace import Trace
 from ._convergence import warn_if_not_converged
 from ._inputs import as_objects, check_memory, explain_inputs
@@ -51,6 +51,8 @@ def keeps_fitted(fit: Callable) -> Callable:
 class BaseMCMCGaussianProcess(BaseEstimator):
     """Base class of the estimators; not for direct use."""
 
+    # What "auto" stands for: the first that the likelihood has.
+    _representations: ClassVar[tuple[str, ...]] = ("marginal", "collapsed", "surr-site")
     _parameter_constraints: ClassVar[dict] = {
         "kernel": [None, Kernel],
         "mean": [StrOptions({"zero", "constant"})],
@@ -157,7 +159,7 @@ class BaseMCMCGaussianProcess(BaseEstimator):
             [LatentGaussianModel(kernel, X, likelihood, **options) for likelihood in group]
             for group in groups
         ]
-        settings = self._settings()
+        settings = self._settings(groups[0][0])
         continuation = Continuation.of(self, models, self.n_draws)
         self._traces = run_groups(
             models,
@@ -198,15 +200,16 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         theta = np.median(trace.all_theta(), axis=0) if len(trace.layout) else np.empty(0)
         return self._latent_kernel.clone_with_theta(theta[: trace.layout.n_kernel])
 
-    def _settings(self) -> SamplerSettings:
+    def _settings(self, likelihood: Likelihood) -> SamplerSettings:
         update = self.hyperparameter_update
         if isinstance(update, type):
             raise ValueError(
                 "hyperparameter_update must be 'slice' or a proposal that can be called with theta "
                 f"and a generator; got the class {update.__name__}. Give an instance of it."
             )
-        auto = self.representation == "auto"
-        representation = self._default_representation() if auto else self.representation
+        representation = self.representation
+        if representation == "auto":
+            representation = first_usable(self._representations, likelihood)
         exact = representation == "marginal"
         return SamplerSettings(
             representation=representation,
@@ -216,11 +219,8 @@ class BaseMCMCGaussianProcess(BaseEstimator):
             thin=self.thin,
             n_approximate=0 if exact else min(_N_APPROXIMATE, self.n_warmup // 2),
             n_latent_updates=self.n_latent_updates,
-            rescale_latents=True,
+            whitened_updates=True,
         )
-
-    def _default_representation(self) -> str:
-        return "surr-site"
 
     def _posterior_draws(self) -> list[PosteriorDraws]:
         """Return what predictions average over, for each latent function."""

@@ -64,14 +64,16 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         hyperparameters for each class. ``"softmax"`` does so for two classes too, and
         needs the logit link.
     representation : str or float, default="auto"
-        What is held fixed while the hyperparameters move: ``"surr-site"`` (what
-        ``"auto"`` means), ``"post-site"``, ``"prior-white"``, ``"fixed"``, or the variance
-        of constant surrogate noise.
+        What is held fixed while the hyperparameters move: ``"collapsed"`` (auxiliary
+        variables, with the latent function integrated out; what ``"auto"`` means),
+        ``"surr-site"`` (what it means if `sample_weight` is not whole numbers),
+        ``"post-site"``, ``"prior-white"``, ``"fixed"``, or the variance of constant
+        surrogate noise.
     hyperparameter_update : "slice" or callable, default="slice"
         Slice sampling, or a Metropolis-Hastings proposal: a callable that takes the
         vector theta and a generator, and returns the proposed vector and
         log q(old; new) - log q(new; old).
-    n_latent_updates : int, default=50
+    n_latent_updates : int, default=10
         Elliptical slice updates of the latent function in each iteration.
     priors : dict, default=None
         Name of a hyperparameter, as in ``kernel.hyperparameters`` or ``"mean"`` -> frozen
@@ -159,7 +161,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         multi_class: str = "one_vs_rest",
         representation: str | float = "auto",
         hyperparameter_update: Any = "slice",
-        n_latent_updates: int = 50,
+        n_latent_updates: int = 10,
         priors: dict | None = None,
         n_chains: int = 4,
         n_warmup: int = 250,

@@ -68,7 +68,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         Slice sampling, or a Metropolis-Hastings proposal: a callable that takes the
         vector theta and a generator, and returns the proposed vector and
         log q(old; new) - log q(new; old).
-    n_latent_updates : int, default=50
+    n_latent_updates : int, default=10
         Elliptical slice updates of the latent function in each iteration.
     priors : dict, default=None
         Name of a hyperparameter, as in ``kernel.hyperparameters`` or ``"mean"`` -> frozen
@@ -140,6 +140,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
     True
     """
 
+    _representations = ("post-site",)
     _parameter_constraints: ClassVar[dict] = {**BaseMCMCGaussianProcess._parameter_constraints}
 
     def __init__(
@@ -149,7 +150,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         mean: str = "constant",
         representation: str | float = "auto",
         hyperparameter_update: Any = "slice",
-        n_latent_updates: int = 50,
+        n_latent_updates: int = 10,
         priors: dict | None = None,
         n_chains: int = 4,
         n_warmup: int = 250,
@@ -243,9 +244,6 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         )
         self._sample(kernel, [[likelihood]], defaults=defaults)
         return self
-
-    def _default_representation(self) -> str:
-        return "post-site"
 
     def predict(self, X: Any, exposure: Any = None) -> Array:
         """Return the posterior mean of the rate, or of the counts.

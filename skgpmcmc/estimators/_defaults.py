@@ -18,6 +18,8 @@ from ..priors import HyperparameterSpec, log_uniform_default
 _SKLEARN_BOUNDS = (1e-5, 1e5)
 # Squared distances of columns that vary less underflow, of the reciprocal overflow.
 _SMALLEST_SPREAD = 1e-100
+# Of the logarithm of a length scale under its default prior.
+_LENGTH_SCALE_SD = 1.0
 
 
 class DataScaledPriors:
@@ -26,9 +28,10 @@ class DataScaledPriors:
     Bounds that the user set make the prior log-uniform on them. Where the bounds are
     scikit-learn's default or missing, the prior is log-normal, scaled to the data:
 
-    - length scales: median sqrt(D) standard deviations of the column (ARD), or of
-      all columns together (isotropic), so that typical points are correlated in
-      any number of dimensions; log-sd 1;
+    - length scales: log-sd 1, the median (a multiple of the column's standard
+      deviation with ARD, that of all columns together without) such that the median of
+      the squared distance of two typical points, in length scales, is 2 in any number
+      of dimensions;
     - the signal variance: median `signal_variance`, log-sd 1.5;
     - the noise level: median `noise_level`, log-sd 2;
     - degrees of freedom: gamma (shape 2, scale 10) from 2 upwards, where the variance exists;
@@ -99,8 +102,8 @@ class DataScaledPriors:
         if kind == "length_scale" and self._spread is not None:
             spread = self._spread
             if spec.size == len(spread):
-                return float(spread[element]) * math.sqrt(len(spread)), 1.0
-            return float(np.sqrt(spread @ spread)), 1.0
+                return float(spread[element]) * ard_scale(len(spread)), _LENGTH_SCALE_SD
+            return float(np.sqrt(spread @ spread)), _LENGTH_SCALE_SD
         if kind == "constant_value":
             return self._signal_variance, 1.5
         if kind == "noise_level" and self._noise_level is not None:
@@ -136,11 +139,24 @@ def column_spread(X: Any) -> Array | None:
     return np.where(spread > 0.0, spread, 1.0)
 
 
+def ard_scale(n_columns: int) -> float:
+    """Return the median length scale, in standard deviations of its column.
+
+    Two typical points have the squared distance 2 sum_d w_d, with w_d = 1 / l_d^2 in
+    units of the columns' variances. At a log-normal prior of log-sd s, the w_d have the
+    mean exp(2 s^2) and the squared coefficient of variation exp(4 s^2) - 1 if the median
+    is one; a log-normal distribution for their sum (Fenton 1960) gives its median.
+    """
+    variance = _LENGTH_SCALE_SD**2
+    spread = (math.exp(4.0 * variance) - 1.0) / n_columns
+    return math.sqrt(n_columns * math.exp(2.0 * variance) / math.sqrt(1.0 + spread))
+
+
 def default_kernel(X: Array, variance: float = 1.0) -> Kernel:
     """Return a constant times an ARD squared exponential, scaled to the data."""
     spread = column_spread(X)
     assert spread is not None
-    scale = spread * math.sqrt(X.shape[1])
+    scale = spread * ard_scale(X.shape[1])
     low, high = _SKLEARN_BOUNDS
     constant = ConstantKernel(variance, (low * variance, high * variance))
     return constant * RBF(scale, np.column_stack([low * scale, high * scale]))

@@ -78,14 +78,15 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         named ``"mean"``, with a normal prior around the mean of y.
     representation : str or float, default="auto"
         What is held fixed while the hyperparameters move: ``"marginal"`` (nothing; what
-        ``"auto"`` means for Gaussian noise), ``"surr-site"`` (for Student-t noise), or
-        another
-        of ``"prior-white"``, ``"surr-taylor"``, ``"post-site"``, ``"post-taylor"``, ``"fixed"``.
+        ``"auto"`` means for Gaussian noise), ``"collapsed"`` (auxiliary variables; for
+        Student-t noise), ``"surr-site"``, ``"surr-taylor"``, ``"post-site"``,
+        ``"post-taylor"``, ``"prior-white"``, ``"fixed"``, or the variance of constant
+        surrogate noise.
     hyperparameter_update : "slice" or callable, default="slice"
         Slice sampling, or a Metropolis-Hastings proposal: a callable that takes the
         vector theta and a generator, and returns the proposed vector and
         log q(old; new) - log q(new; old).
-    n_latent_updates : int, default=50
+    n_latent_updates : int, default=10
         Elliptical slice updates of the latent function in each iteration.
     priors : dict, default=None
         Name of a hyperparameter, as in ``kernel.hyperparameters`` or ``"mean"`` -> frozen
@@ -173,7 +174,7 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         mean: str = "zero",
         representation: str | float = "auto",
         hyperparameter_update: Any = "slice",
-        n_latent_updates: int = 50,
+        n_latent_updates: int = 10,
         priors: dict | None = None,
         n_chains: int = 4,
         n_warmup: int = 250,
@@ -330,9 +331,6 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
                 "Set likelihood='student-t' and degrees_of_freedom=None, or drop the prior"
             )
         return reasons
-
-    def _default_representation(self) -> str:
-        return "marginal" if self.likelihood == "gaussian" else "surr-site"
 
     def _whole_kernel(self, kernel: Kernel) -> Kernel:
         """Return the kernel with its noise, at the posterior median."""

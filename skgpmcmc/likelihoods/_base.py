@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import MissingCapabilityError
 from . import _sites
+from ._augmented import GaussianGivenAuxiliaries
 from ._modes import LogSite, SiteDerivatives, numerical_derivatives
 from ._observations import Observations
 from ._sites import Sites
@@ -205,6 +206,33 @@ class Likelihood(Observations, ABC):
         raise MissingCapabilityError(
             f"{type(self).__name__} is not a Gaussian likelihood, so it cannot be integrated out "
             "exactly. Use representation='surr-site' instead."
+        )
+
+    def augment(
+        self, latent: NDArray, params: Params, rng: np.random.Generator
+    ) -> GaussianGivenAuxiliaries:
+        """Draw auxiliary variables given the latent values, and return what is left given them.
+
+        Parameters
+        ----------
+        latent : ndarray of shape (n_latent,)
+        params : sequence of float
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        GaussianGivenAuxiliaries
+            The likelihood and the density of the auxiliary variables as a function of the
+            latent values, which is Gaussian, and of the parameters.
+
+        Raises
+        ------
+        MissingCapabilityError
+            For a likelihood without such variables.
+        """
+        raise MissingCapabilityError(
+            f"{type(self).__name__} has no auxiliary variables that make it Gaussian. Use "
+            "representation='surr-site' instead."
         )
 
     def condition_on(self, others: Sequence[NDArray]) -> None:

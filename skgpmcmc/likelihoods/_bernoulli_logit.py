@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit, ndtr
 
+from ._augmented import GaussianGivenAuxiliaries, SiteLikelihood
 from ._base import Likelihood, Params
 from ._bernoulli import Bernoulli
+from ._polya_gamma import polya_gamma
 from ._sites import Sites
 
 
@@ -101,6 +103,24 @@ class BernoulliLogit(Bernoulli):
             generic = Likelihood.moment_sites(self._select(rest), mean[rest], variance[rest])
             sites.precision[rest], sites.shift[rest] = generic
         return sites
+
+    def augment(
+        self, latent: NDArray, params: Params, rng: np.random.Generator
+    ) -> GaussianGivenAuxiliaries:
+        """Draw Polya-Gamma variables (Polson, Scott and Windle 2013); see `Likelihood.augment`.
+
+        With w ~ PG(n, f), n labels of a latent value make exp(h f - w f^2 / 2), where h is half
+        of the positive labels' surplus.
+
+        Raises
+        ------
+        MissingCapabilityError
+            For weights that are not whole numbers.
+        """
+        _, index = self._copies()
+        n_labels = np.bincount(index, minlength=self.n_latent)
+        precision = polya_gamma(n_labels, latent, rng)
+        return SiteLikelihood(Sites(precision, self._half_balance))
 
     def success_probability(self, mean: ArrayLike, variance: ArrayLike) -> NDArray:
         """Probability of the label +1 for a latent value that is uncertain.

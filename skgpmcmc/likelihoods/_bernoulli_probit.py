@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import erfcx, log_ndtr, ndtr
+from scipy.special import erfcx, log_ndtr, ndtr, ndtri_exp
 
+from ._augmented import GaussianGivenAuxiliaries, SiteLikelihood
 from ._base import Params
 from ._bernoulli import Bernoulli
 from ._sites import Sites
@@ -95,6 +96,22 @@ class BernoulliProbit(Bernoulli):
         shrinkage = 1.0 + variance * (1.0 - bend)  # (1 + K) v / K
         precision = bend / shrinkage
         return Sites(precision, label * hazard * scale / shrinkage + mean * precision)
+
+    def augment(
+        self, latent: NDArray, params: Params, rng: np.random.Generator
+    ) -> GaussianGivenAuxiliaries:
+        """Draw u ~ N(f, 1) with the sign of each label (Albert and Chib 1993).
+
+        See `Likelihood.augment`; the draws are by inversion, exact in both tails.
+        """
+        rows, index = self._copies()
+        label = self.y[rows]
+        signed = label * latent[index]
+        uniform = 1.0 - rng.random(signed.size)  # in (0, 1]
+        distance = signed - ndtri_exp(np.log(uniform) + log_ndtr(signed))
+        n_labels = np.bincount(index, minlength=self.n_latent).astype(float)
+        total = np.bincount(index, label * distance, minlength=self.n_latent)
+        return SiteLikelihood(Sites(n_labels, total))
 
     def success_probability(self, mean: ArrayLike, variance: ArrayLike) -> NDArray:
         """Probability of the label +1 for a latent value that is uncertain; exact.

@@ -7,7 +7,10 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..exceptions import MissingCapabilityError
 from ._validation import check_latent_index, check_rows, check_vector
+
+_MOST_COPIES = 100_000
 
 
 class Observations:
@@ -60,6 +63,27 @@ class Observations:
 
     def _weighted(self, values: NDArray) -> NDArray:
         return values if self.sample_weight is None else self.sample_weight * values
+
+    def _copies(self) -> tuple[NDArray, NDArray]:
+        """Return observations and latent indices with each row as often as its weight says.
+
+        Raises
+        ------
+        MissingCapabilityError
+            For weights that are not whole numbers.
+        """
+        index = self._full_index()
+        if self.sample_weight is None:
+            return np.arange(self.y.size), index
+        copies = np.rint(self.sample_weight).astype(np.intp)
+        if (copies != self.sample_weight).any() or copies.sum() > _MOST_COPIES:
+            raise MissingCapabilityError(
+                "representation='collapsed' needs weights that are whole numbers, at most "
+                f"{_MOST_COPIES} in sum: every copy of a row has its own auxiliary variable. Use "
+                "representation='surr-site' instead."
+            )
+        rows = np.repeat(np.arange(self.y.size), copies)
+        return rows, index[rows]
 
     def distinct(self) -> tuple[Self, NDArray]:
         """Likelihood over the latent values that differ in their observations.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from ._augmented import GaussianGivenAuxiliaries, SiteLikelihood
 from ._base import Params
 from ._bernoulli_logit import BernoulliLogit
 from ._sites import Sites
@@ -56,6 +57,13 @@ class SoftmaxClass(BernoulliLogit):
     def log_likelihood(self, latent: NDArray, params: Params = ()) -> float:
         """Log likelihood of all observations; see `Likelihood.log_likelihood`."""
         return super().log_likelihood(latent - self._offset, params)
+
+    def augment(
+        self, latent: NDArray, params: Params, rng: np.random.Generator
+    ) -> GaussianGivenAuxiliaries:
+        """Draw Polya-Gamma variables given the other classes; see `Likelihood.augment`."""
+        sites = super().augment(latent - self._offset, params, rng).gaussian_sites()
+        return SiteLikelihood(Sites(sites.precision, sites.shift + self._offset * sites.precision))
 
     def moment_sites(
         self, prior_mean: ArrayLike, prior_variance: ArrayLike, params: Params = ()

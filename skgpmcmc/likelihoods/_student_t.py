@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._augmented import GaussianGivenAuxiliaries, StudentTGivenPrecisions
 from ._base import Likelihood, Params
 from ._gaussian import check_known_variance, check_noise_variance
 from ._sites import Sites
@@ -176,6 +177,21 @@ class StudentT(Likelihood):
         standard.degrees_of_freedom, standard.parameters = nu, ()
         precision, shift = Likelihood.taylor_sites(standard)
         return Sites(precision / unit2, shift / np.sqrt(unit2) + precision / unit2 * centre)
+
+    def augment(
+        self, latent: NDArray, params: Params, rng: np.random.Generator
+    ) -> GaussianGivenAuxiliaries:
+        """Draw the precisions of the normals whose mixture Student-t noise is.
+
+        See `Likelihood.augment`. Given ``lambda ~ Gamma(nu / 2, nu / 2)`` an observation is
+        normal with the variance ``s2 / lambda``.
+        """
+        scale2, nu = self._scale_and_shape(params)
+        rows, index = self._copies()
+        scale2 = np.broadcast_to(scale2, self.y.shape)[rows]
+        squares = (self.y[rows] - latent[index]) ** 2 / scale2
+        precision = rng.gamma(0.5 * (nu + 1.0), size=rows.size) / (0.5 * (nu + squares))
+        return StudentTGivenPrecisions(self, precision, rows, index)
 
     def sample(
         self,

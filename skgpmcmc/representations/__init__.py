@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 
 from .._model import Workspace
 from ..exceptions import MissingCapabilityError
 from ..likelihoods import Likelihood
 from ._base import Conditional, Representation
+from ._collapsed import CollapsedRepresentation
 from ._direct import FixedRepresentation, PriorWhiteRepresentation
 from ._marginal import ApproximateMarginalRepresentation, MarginalRepresentation
 from ._noise import ConstantNoise
@@ -28,6 +30,7 @@ REPRESENTATIONS: dict[str, type[Representation]] = {
     "post-site": PosteriorSite,
     "post-taylor": PosteriorTaylor,
     "marginal": MarginalRepresentation,
+    "collapsed": CollapsedRepresentation,
 }
 
 
@@ -61,6 +64,11 @@ def check_representation(representation: str | float, likelihood: Likelihood) ->
     REPRESENTATIONS[representation].check(likelihood)
 
 
+def first_usable(names: Sequence[str], likelihood: Likelihood) -> str:
+    """Return the first of some names that can be combined with a likelihood."""
+    return next(name for name in names if _is_usable(name, likelihood))
+
+
 def _is_usable(name: str, likelihood: Likelihood) -> bool:
     try:
         REPRESENTATIONS[name].check(likelihood)
@@ -92,5 +100,6 @@ __all__ = [
     "PriorWhiteRepresentation",
     "Representation",
     "check_representation",
+    "first_usable",
     "make_representation",
 ]

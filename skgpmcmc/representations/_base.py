@@ -121,6 +121,16 @@ class Representation(ABC):
         """
         return True
 
+    def begin(self, state: LatentState, rng: np.random.Generator) -> bool:
+        """Draw at the beginning of an iteration what is held fixed through all of it.
+
+        Returns
+        -------
+        success : bool
+            False where that is not finite: theta then stays.
+        """
+        return True
+
     @abstractmethod
     def condition(self, state: LatentState, rng: np.random.Generator) -> Conditional:
         """Draw or compute the variables held fixed, and return the density of theta."""

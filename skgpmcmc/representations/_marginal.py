@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from ._noise import GaussianNoise, SiteNoise, clip_precision
 from ._pseudo_posterior import PseudoPosteriorRepresentation
 
 
-class _MarginalConditional(Conditional):
+class MarginalConditional(Conditional):
     """log of the integral of L(f) N(f; m, K) over f.
 
     It is log L(c) - z^T z / 2 - sum log U_ii at the conditional mean c = m + L z of f.
@@ -27,16 +28,18 @@ class _MarginalConditional(Conditional):
         workspace: Workspace,
         state: LatentState,
         representation: PseudoPosteriorRepresentation,
+        log_likelihood: Callable[[Array, tuple[float, ...]], float],
     ) -> None:
         super().__init__(workspace, state)
         self._representation = representation
+        self._log_likelihood = log_likelihood
         self.log_density = self._log_marginal(state)
 
     def _log_marginal(self, state: LatentState) -> float:
         projection = state.pseudo.project(state.sites.shift, state.mean)
         whitened = state.pseudo.colour(np.zeros_like(projection), projection)
         centre = state.mean + state.factor.colour(whitened)
-        log_likelihood = self.workspace.log_likelihood(centre, state.params)
+        log_likelihood = self._log_likelihood(centre, state.params)
         return log_likelihood - 0.5 * float(whitened @ whitened) - state.pseudo.half_log_det
 
     def _complete(self, candidate: LatentState) -> float:
@@ -56,15 +59,21 @@ class MarginalRepresentation(PseudoPosteriorRepresentation):
 
     def condition(self, state: LatentState, rng: np.random.Generator) -> Conditional:
         """Return the marginal posterior density of theta."""
-        return _MarginalConditional(self.workspace, state, self)
+        return MarginalConditional(self.workspace, state, self, self.workspace.log_likelihood)
 
     def refresh(self, state: LatentState, rng: np.random.Generator) -> LatentState:
-        """Draw f from its exact conditional given theta and the data."""
+        """Draw f from its exact conditional given theta, unless the data are impossible there."""
         eta: Array = rng.standard_normal(self.workspace.model.n_latent)
         projection = state.pseudo.project(state.sites.shift, state.mean)
-        state.whitened = state.pseudo.colour(eta, projection)
-        state.latent = state.mean + state.factor.colour(state.whitened)
-        state.log_likelihood = self.workspace.log_likelihood(state.latent, state.params)
+        whitened = state.pseudo.colour(eta, projection)
+        latent = state.mean + state.factor.colour(whitened)
+        log_likelihood = self.workspace.log_likelihood(latent, state.params)
+        if math.isfinite(log_likelihood):
+            state.whitened, state.latent = whitened, latent
+            state.log_likelihood = log_likelihood
+        else:
+            state.whitened = state.factor.whiten(state.latent - state.mean)
+            state.log_likelihood = self.workspace.log_likelihood(state.latent, state.params)
         return state
 
 
@@ -81,11 +90,3 @@ class ApproximateMarginalRepresentation(MarginalRepresentation):
         PseudoPosteriorRepresentation.__init__(
             self, workspace, SiteNoise(workspace.likelihood, clip_precision)
         )
-
-    def refresh(self, state: LatentState, rng: np.random.Generator) -> LatentState:
-        """Draw f from the pseudo-posterior, unless the data are impossible there."""
-        before = state.whitened, state.latent, state.log_likelihood
-        state = super().refresh(state, rng)
-        if not math.isfinite(state.log_likelihood):
-            state.whitened, state.latent, state.log_likelihood = before
-        return state
