@@ -231,8 +231,6 @@ class Chain:
             if len(self.workspace.layout):
                 self._sweep(adapt)
             self.state = self.representation.refresh(self.state, self._rng)
-        else:
-            self.workspace.covariance.n_failures += 1
         if not self.representation.draws_latents_exactly:
             self._move_latents()
 

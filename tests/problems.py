@@ -59,7 +59,7 @@ LIKELIHOODS = {
         taylor=False,
         augmented=True,
     ),
-    "probit": Case(lambda: BernoulliProbit(_SIGNS), taylor=False),
+    "probit": Case(lambda: BernoulliProbit(_SIGNS), taylor=False, augmented=True),
     "gaussian-fixed": Case(
         lambda: Gaussian(np.array([0.5, -0.2, 1.0, 0.3]), noise_variance=0.3), gaussian=True
     ),
@@ -73,7 +73,8 @@ LIKELIHOODS = {
     ),
     "student-t": Case(lambda: StudentT(np.array([0.5, -0.2, 1.0, 0.3]))),
     "student-t-noise": Case(
-        lambda: StudentTNoise(np.array([0.5, -0.2, 1.0, 0.3]), degrees_of_freedom=None)
+        lambda: StudentTNoise(np.array([0.5, -0.2, 1.0, 0.3]), degrees_of_freedom=None),
+        augmented=True,
     ),
 }
 

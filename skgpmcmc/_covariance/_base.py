@@ -81,6 +81,32 @@ class Covariance(ABC):
             return current.rescaled(theta, amplitude) if in_range else None
         return self._build(theta, 0 if current is None else 1 - current.slot, current, moved)
 
+    def noisy_factor(
+        self, theta: Array, noise: Array, current: CholeskyFactor
+    ) -> CholeskyFactor | None:
+        """Return the factor of K + diag(noise) at theta, or None where there is none.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_kernel_parameters,)
+            As in `factor`.
+        noise : ndarray of shape (n,)
+            Variances.
+        current : CholeskyFactor
+            The factor, with or without noise, that stays valid.
+        """
+        moved = (theta != current.theta).nonzero()[0].tolist()
+        self.n_constructions += bool(moved)
+        factor = self._build(theta, 1 - current.slot, current, moved, noise)
+        if factor is None:
+            self.n_failures += 1
+        return factor
+
+    def factor_beside(self, theta: Array, current: CholeskyFactor) -> CholeskyFactor | None:
+        """Return the factor of K at theta, in the buffer beside one that may have noise."""
+        moved = (theta != current.theta).nonzero()[0].tolist()
+        return self._build(theta, 1 - current.slot, current, moved)
+
     def rebuild(self, current: CholeskyFactor) -> CholeskyFactor | None:
         """Return the factor at the same theta, built afresh beside the current one.
 
@@ -88,6 +114,34 @@ class Covariance(ABC):
         """
         self.forget()
         return self._build(current.theta, 1 - current.slot, None, [])
+
+    def _build(
+        self,
+        theta: Array,
+        slot: int,
+        current: CholeskyFactor | None,
+        moved: list[int],
+        noise: Array | None = None,
+    ) -> CholeskyFactor | None:
+        """Build the factor at theta in the buffer of a slot that the current one does not hold.
+
+        `moved` are the elements of theta that differ from the current ones.
+        """
+        unit_variance = self._write(theta, slot, current, moved)
+        if unit_variance is None:
+            return None
+        amplitude = self._amplitude(theta)
+        in_range = amplitude > 0.0 and _all_finite(unit_variance * amplitude)
+        if in_range and noise is not None:
+            diagonal = self._diagonals[slot]
+            diagonal += noise / amplitude
+        lower = self._buffers[slot]
+        if not in_range or not _linalg.cholesky_in_place(lower):
+            return None
+        half_log_det = _linalg.log_diagonal_sum(self._diagonals[slot])
+        if half_log_det != half_log_det:  # NaN
+            return None
+        return CholeskyFactor(theta, lower, half_log_det, unit_variance, slot, amplitude)
 
     def forget(self) -> None:  # noqa: B027 - a hook; not every covariance keeps anything
         """Forget what earlier factors left behind, so that the next is built afresh."""
@@ -97,26 +151,16 @@ class Covariance(ABC):
         return 1.0
 
     @abstractmethod
-    def _build(
+    def _write(
         self, theta: Array, slot: int, current: CholeskyFactor | None, moved: list[int]
-    ) -> CholeskyFactor | None:
-        """Build the factor at theta in the buffer of a slot that the current one does not hold.
+    ) -> float | Array | None:
+        """Write K / amplitude at theta into the buffer of a slot.
 
-        `moved` are the elements of theta that differ from the current ones.
+        Returns
+        -------
+        unit_variance : float or ndarray of shape (n,) or None
+            Its diagonal, a float where that is constant; None where it is not finite.
         """
-
-    def _factor_buffer(
-        self, slot: int, theta: Array, unit_variance: float | Array
-    ) -> CholeskyFactor | None:
-        """Factor K / amplitude, which stands in the buffer of a slot."""
-        lower, amplitude = self._buffers[slot], self._amplitude(theta)
-        in_range = amplitude > 0.0 and _all_finite(unit_variance * amplitude)
-        if not in_range or not _linalg.cholesky_in_place(lower):
-            return None
-        half_log_det = _linalg.log_diagonal_sum(self._diagonals[slot])
-        if half_log_det != half_log_det:  # NaN
-            return None
-        return CholeskyFactor(theta, lower, half_log_det, unit_variance, slot, amplitude)
 
 
 def _all_finite(variance: float | Array) -> bool:

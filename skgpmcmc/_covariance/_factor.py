@@ -95,6 +95,10 @@ class CholeskyFactor:
         """Return z with scale L z = f - m."""
         return _linalg.solve_lower(self.lower, deviation) / self.scale
 
+    def solve(self, vector: Array) -> Array:
+        """Return K^-1 x."""
+        return _linalg.solve_lower(self.lower, self.whiten(vector), transpose=True) / self.scale
+
     def log_normal(self, whitened: Array) -> float:
         """Return log N(f; m, K) up to the constant -n log(2 pi) / 2, given z."""
         return -0.5 * float(whitened.dot(whitened)) - self.half_log_det

@@ -38,9 +38,9 @@ class KernelCovariance(Covariance):
     def _amplitude(self, theta: Array) -> float:
         return product(self._scales, theta)
 
-    def _build(
+    def _write(
         self, theta: Array, slot: int, current: CholeskyFactor | None, moved: list[int]
-    ) -> CholeskyFactor | None:
+    ) -> float | Array | None:
         unit_theta = theta.copy()
         unit_theta[self.scale_parameters] = 0.0
         matrix = self._buffers[slot]
@@ -51,5 +51,4 @@ class KernelCovariance(Covariance):
         if self.offset_variance:
             matrix += self.offset_variance
         constant = (diagonal == diagonal[0]).all()
-        variance = float(diagonal[0]) if constant else diagonal.copy()
-        return self._factor_buffer(slot, theta, variance)
+        return float(diagonal[0]) if constant else diagonal.copy()

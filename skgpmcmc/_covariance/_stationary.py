@@ -97,9 +97,9 @@ class StationaryCovariance(Covariance):
     def _amplitude(self, theta: Array) -> float:
         return product(self._form.amplitude, theta) if self._rescales else 1.0
 
-    def _build(
+    def _write(
         self, theta: Array, slot: int, current: CholeskyFactor | None, moved: list[int]
-    ) -> CholeskyFactor | None:
+    ) -> float | None:
         weights, axis = self._new_weights(theta, current, moved)
         amplitude = product(self._form.amplitude, theta)
         if not (0.0 < amplitude < math.inf) or weights is None:
@@ -108,8 +108,8 @@ class StationaryCovariance(Covariance):
         self._fill(slot, weights, axis)
         if self._rescales:
             self._diagonals[slot].fill(1.0 + self.jitter)
-            return self._factor_buffer(slot, theta, 1.0 + self.jitter)
-        return self._build_sum(slot, theta, amplitude)
+            return 1.0 + self.jitter
+        return self._write_sum(slot, theta, amplitude)
 
     def _new_weights(
         self, theta: Array, current: CholeskyFactor | None, moved: list[int]
@@ -145,7 +145,7 @@ class StationaryCovariance(Covariance):
             for source, target in zip(sources, targets, strict=True):
                 np.copyto(target, source)
 
-    def _build_sum(self, slot: int, theta: Array, amplitude: float) -> CholeskyFactor | None:
+    def _write_sum(self, slot: int, theta: Array, amplitude: float) -> float:
         offset = sum(product(leaves, theta) for leaves in self._form.offset)
         noise = sum(product(leaves, theta) for leaves in self._form.noise)
         variance = (amplitude + offset + noise) * (1.0 + self.jitter) + self.offset_variance
@@ -156,7 +156,7 @@ class StationaryCovariance(Covariance):
                 if everywhere:
                     block += everywhere
         self._diagonals[slot].fill(variance)
-        return self._factor_buffer(slot, theta, variance)
+        return variance
 
 
 def _finite(weights: Array) -> Array | None:

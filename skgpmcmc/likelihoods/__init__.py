@@ -7,6 +7,7 @@ Examples
 ['bernoulli-logit', 'bernoulli-probit', 'gaussian', 'poisson', 'student-t']
 """
 
+from ._augmented import GaussianGivenAuxiliaries
 from ._base import Likelihood
 from ._bernoulli import Bernoulli
 from ._bernoulli_logit import BernoulliLogit
@@ -31,6 +32,7 @@ __all__ = [
     "BernoulliLogit",
     "BernoulliProbit",
     "Gaussian",
+    "GaussianGivenAuxiliaries",
     "Likelihood",
     "Poisson",
     "Sites",

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._sites import Sites
-
-if TYPE_CHECKING:
-    from ._student_t import StudentT
 
 
 class GaussianGivenAuxiliaries(Protocol):
@@ -52,32 +49,35 @@ class StudentTGivenPrecisions:
 
     Parameters
     ----------
-    likelihood : StudentT
-        What it is a mixture of.
-    precision : ndarray of shape (n,)
-        lambda of each copy of an observation.
-    rows, index : ndarray of shape (n,)
-        Which observation it is, and which latent value it has.
+    scale_and_shape : callable
+        Parameters -> s2 of each copy of an observation, and nu.
+    y, precision : ndarray of shape (n,)
+        Each copy of an observation, and its lambda.
+    index : ndarray of shape (n,)
+        Which latent value it has.
+    n_latent : int
+        How many there are.
     """
 
     def __init__(
-        self, likelihood: StudentT, precision: NDArray, rows: NDArray, index: NDArray
+        self,
+        scale_and_shape: Callable[[Sequence[float]], tuple[NDArray, float]],
+        y: NDArray,
+        precision: NDArray,
+        index: NDArray,
+        n_latent: int,
     ) -> None:
-        self._likelihood, self._precision = likelihood, precision
-        self._rows, self._index = rows, index
-        self._y = likelihood.y[rows]
+        self._scale_and_shape = scale_and_shape
+        self._y, self._precision, self._index = y, precision, index
+        self._n_latent = n_latent
         self._sum_of_logs = float(np.log(precision).sum())
         self._sum = float(precision.sum())
-
-    def _scale_and_shape(self, params: Sequence[float]) -> tuple[NDArray, float]:
-        scale2, nu = self._likelihood._scale_and_shape(params)
-        return np.broadcast_to(scale2, self._likelihood.y.shape)[self._rows], nu
 
     def gaussian_sites(self, params: Sequence[float] = ()) -> Sites:
         """Return the precisions and shifts of the normal noise."""
         scale2, _ = self._scale_and_shape(params)
         precision = self._precision / scale2
-        size = self._likelihood.n_latent
+        size = self._n_latent
         return Sites(
             np.bincount(self._index, precision, minlength=size),
             np.bincount(self._index, precision * self._y, minlength=size),

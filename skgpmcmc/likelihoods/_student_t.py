@@ -186,12 +186,17 @@ class StudentT(Likelihood):
         See `Likelihood.augment`. Given ``lambda ~ Gamma(nu / 2, nu / 2)`` an observation is
         normal with the variance ``s2 / lambda``.
         """
-        scale2, nu = self._scale_and_shape(params)
         rows, index = self._copies()
-        scale2 = np.broadcast_to(scale2, self.y.shape)[rows]
-        squares = (self.y[rows] - latent[index]) ** 2 / scale2
-        precision = rng.gamma(0.5 * (nu + 1.0), size=rows.size) / (0.5 * (nu + squares))
-        return StudentTGivenPrecisions(self, precision, rows, index)
+        y = self.y[rows]
+
+        def scale_and_shape(params: Params) -> tuple[NDArray, float]:
+            scale2, nu = self._scale_and_shape(params)
+            return np.broadcast_to(scale2, self.y.shape)[rows], nu
+
+        scale2, nu = scale_and_shape(params)
+        squares = (y - latent[index]) ** 2 / scale2
+        precision = rng.gamma(0.5 * (nu + 1.0), size=y.size) / (0.5 * (nu + squares))
+        return StudentTGivenPrecisions(scale_and_shape, y, precision, index, self.n_latent)
 
     def sample(
         self,

@@ -9,9 +9,9 @@ from .._model import Workspace
 from ..exceptions import MissingCapabilityError
 from ..likelihoods import Likelihood
 from ._base import Conditional, Representation
-from ._collapsed import CollapsedRepresentation
+from ._collapsed import CollapsedRepresentation, MarginalRepresentation
 from ._direct import FixedRepresentation, PriorWhiteRepresentation
-from ._marginal import ApproximateMarginalRepresentation, MarginalRepresentation
+from ._marginal import ApproximateMarginalRepresentation
 from ._noise import ConstantNoise
 from ._pseudo_posterior import (
     PosteriorSite,

@@ -1,17 +1,112 @@
-"""`collapsed`: auxiliary variables make the likelihood Gaussian, and f is integrated out."""
+"""`marginal` and `collapsed`: f is integrated out of an exactly Gaussian likelihood."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from .._covariance import CholeskyFactor
+from .._linalg import Array
 from .._model import LatentState, Workspace
-from ..likelihoods import Likelihood
-from ._base import Conditional
-from ._marginal import MarginalConditional, MarginalRepresentation
-from ._noise import GaussianNoise, clip_precision
+from ..likelihoods import GaussianGivenAuxiliaries, Likelihood
+from ._base import Conditional, Representation
+
+# The noise of a latent value without data: so large that it adds a constant.
+_SMALLEST_PRECISION = 1e-300
 
 
-class CollapsedRepresentation(MarginalRepresentation):
+class _Pseudodata:
+    """What a Gaussian likelihood says of f: N(centre; f, diag(noise)), times a constant.
+
+    Parameters
+    ----------
+    given : GaussianGivenAuxiliaries
+        The likelihood.
+    params : tuple of float
+        Its parameters.
+    """
+
+    def __init__(self, given: GaussianGivenAuxiliaries, params: tuple[float, ...]) -> None:
+        precision, shift = given.gaussian_sites(params)
+        self.params = params
+        self.noise = 1.0 / np.maximum(precision, _SMALLEST_PRECISION)
+        self.centre = shift * self.noise
+        # log L(f) - log N(centre; f, noise), but for n log(2 pi) / 2, is the same for every f.
+        half_log_noise = 0.5 * float(np.log(self.noise).sum())
+        self.log_constant = given.log_likelihood(self.centre, params) + half_log_noise
+
+
+class CollapsedConditional(Conditional):
+    """log of the integral of L(f) N(f; m, K) over f: log N(centre; m, K + S) and a constant.
+
+    A candidate has only theta: the factor of K and the latent values are those of the
+    beginning until `CollapsedRepresentation.refresh` draws new ones.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        The chain's buffers and counters.
+    state : LatentState
+        Current state.
+    given : GaussianGivenAuxiliaries
+        The likelihood, Gaussian as a function of f.
+
+    Attributes
+    ----------
+    factor : CholeskyFactor or None
+        Of K + S at the current state; None if it has none.
+    data : _Pseudodata
+        At the current state.
+    """
+
+    def __init__(
+        self, workspace: Workspace, state: LatentState, given: GaussianGivenAuxiliaries
+    ) -> None:
+        super().__init__(workspace, state)
+        self._given = given
+        self.data = _Pseudodata(given, state.params)
+        covariance, theta = workspace.covariance, state.factor.theta
+        self.factor = covariance.noisy_factor(theta, self.data.noise, state.factor)
+        if self.factor is not None:
+            self.log_density = self._log_density(self.factor, self.data, state.mean)
+
+    @staticmethod
+    def _log_density(factor: CholeskyFactor, data: _Pseudodata, mean: float) -> float:
+        return data.log_constant + factor.log_normal(factor.whiten(data.centre - mean))
+
+    def evaluate(self, theta: Array) -> float:
+        """Return the log density at theta; -inf where K + S has no factor."""
+        self._candidate = None
+        assert self.factor is not None
+        layout, state = self.workspace.layout, self.state
+        mean, params = layout.mean(theta), layout.likelihood_params(theta)
+        data = self.data if params == self.data.params else _Pseudodata(self._given, params)
+        factor: CholeskyFactor | None = self.factor
+        kernel_theta = theta[: layout.n_kernel]
+        if data is not self.data or (kernel_theta != self.factor.theta).any():
+            factor = self.workspace.covariance.noisy_factor(kernel_theta, data.noise, self.factor)
+        if factor is None:
+            return -math.inf
+        log_density = self._log_density(factor, data, mean)
+        if log_density > -math.inf:  # False for NaN
+            self._candidate = LatentState(
+                theta, state.factor, mean, params, state.latent, state.whitened, math.nan
+            )
+            self._candidate_factor, self._candidate_data = factor, data
+            self._candidate_log_density = log_density
+        return log_density
+
+    def accept(self) -> None:
+        """Make the last candidate the current state."""
+        super().accept()
+        self.factor, self.data = self._candidate_factor, self._candidate_data
+
+    def _complete(self, candidate: LatentState) -> float:
+        raise NotImplementedError("candidates have no latent values.")
+
+
+class CollapsedRepresentation(Representation):
     """Hold auxiliary variables that are drawn anew in each iteration.
 
     Given them the likelihood is Gaussian: theta moves under its marginal posterior, and
@@ -19,11 +114,7 @@ class CollapsedRepresentation(MarginalRepresentation):
     forgotten, so that other updates of f may follow.
     """
 
-    draws_latents_exactly = False
-
-    def __init__(self, workspace: Workspace) -> None:
-        super().__init__(workspace)
-        self._given = workspace.likelihood  # no auxiliary variables drawn yet
+    _conditional: CollapsedConditional
 
     @classmethod
     def check(cls, likelihood: Likelihood) -> None:
@@ -31,16 +122,55 @@ class CollapsedRepresentation(MarginalRepresentation):
         params = (1.0,) * len(likelihood.parameters)
         likelihood.augment(np.zeros(likelihood.n_latent), params, np.random.default_rng(0))
 
-    def prepare(self, state: LatentState, current: LatentState | None = None) -> bool:
-        """Keep nothing: what is held is drawn by `begin`."""
-        return True
+    def _gaussian(self, state: LatentState, rng: np.random.Generator) -> GaussianGivenAuxiliaries:
+        """Draw the auxiliary variables given f, and return the likelihood given them."""
+        return self.workspace.likelihood.augment(state.latent, state.params, rng)
 
     def begin(self, state: LatentState, rng: np.random.Generator) -> bool:
-        """Draw the auxiliary variables given f, and factor the pseudo-posterior."""
-        self._given = self.workspace.likelihood.augment(state.latent, state.params, rng)
-        self._noise = GaussianNoise(self._given, clip_precision)
-        return super().prepare(state, state if state.pseudo is not None else None)
+        """Make the likelihood Gaussian, and factor K + S."""
+        self._start = state
+        self._conditional = CollapsedConditional(self.workspace, state, self._gaussian(state, rng))
+        return self._conditional.factor is not None
 
     def condition(self, state: LatentState, rng: np.random.Generator) -> Conditional:
-        """Return the marginal density of theta given the auxiliary variables."""
-        return MarginalConditional(self.workspace, state, self, self._given.log_likelihood)
+        """Return the marginal density of theta, the same through the whole iteration."""
+        return self._conditional
+
+    def refresh(self, state: LatentState, rng: np.random.Generator) -> LatentState:
+        """Draw f from its exact conditional, by conditioning a draw from the prior.
+
+        With z0 and e standard normal, f0 = m + L z0 and x = (K + S)^-1 (centre - f0 -
+        S^1/2 e), f is f0 + K x, so that z = z0 + L^T x (Matheron's rule).
+        """
+        noisy, data = self._conditional.factor, self._conditional.data
+        assert noisy is not None
+        covariance, n_kernel = self.workspace.covariance, self.workspace.layout.n_kernel
+        factor = covariance.factor_beside(state.theta[:n_kernel], noisy)
+        if factor is None:
+            # K + S has a factor and K has none: back to where the iteration began.
+            covariance.n_failures += 1
+            factor = covariance.factor_beside(self._start.theta[:n_kernel], noisy)
+            assert factor is not None
+            self._start.factor = factor
+            return self._start
+        z, noise = rng.standard_normal((2, covariance.n))
+        residual = data.centre - state.mean - factor.colour(z) - np.sqrt(data.noise) * noise
+        state.factor = factor
+        state.whitened = z + factor.colour_transpose(noisy.solve(residual))
+        state.latent = state.mean + factor.colour(state.whitened)
+        state.log_likelihood = self.workspace.log_likelihood(state.latent, state.params)
+        return state
+
+
+class MarginalRepresentation(CollapsedRepresentation):
+    """Hold nothing: the likelihood is Gaussian as it is (M&A section 3)."""
+
+    draws_latents_exactly = True
+
+    @classmethod
+    def check(cls, likelihood: Likelihood) -> None:
+        """Raise MissingCapabilityError if the likelihood is not Gaussian."""
+        likelihood.gaussian_sites((1.0,) * len(likelihood.parameters))
+
+    def _gaussian(self, state: LatentState, rng: np.random.Generator) -> GaussianGivenAuxiliaries:
+        return self.workspace.likelihood

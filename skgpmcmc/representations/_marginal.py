@@ -1,26 +1,23 @@
-"""`marginal`: an exactly Gaussian likelihood, f integrated out (M&A section 3)."""
+"""An approximation of the marginal posterior of theta, for the warm-up."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 
 from .._linalg import Array
 from .._model import LatentState, Workspace
 from ._base import Conditional
-from ._noise import GaussianNoise, SiteNoise, clip_precision
+from ._noise import SiteNoise, clip_precision
 from ._pseudo_posterior import PseudoPosteriorRepresentation
 
 
-class MarginalConditional(Conditional):
-    """log of the integral of L(f) N(f; m, K) over f.
+class _ApproximateConditional(Conditional):
+    """Laplace's approximation of log of the integral of L(f) N(f; m, K) over f.
 
-    It is log L(c) - z^T z / 2 - sum log U_ii at the conditional mean c = m + L z of f.
-    (The same as log L(m) + b^T b / 2 - sum log U_ii, which cancels when the noise is
-    small.)
+    It is log L(c) - z^T z / 2 - sum log U_ii at the mean c = m + L z of the
+    pseudo-posterior, exact for a Gaussian likelihood.
     """
 
     def __init__(
@@ -28,18 +25,16 @@ class MarginalConditional(Conditional):
         workspace: Workspace,
         state: LatentState,
         representation: PseudoPosteriorRepresentation,
-        log_likelihood: Callable[[Array, tuple[float, ...]], float],
     ) -> None:
         super().__init__(workspace, state)
         self._representation = representation
-        self._log_likelihood = log_likelihood
         self.log_density = self._log_marginal(state)
 
     def _log_marginal(self, state: LatentState) -> float:
         projection = state.pseudo.project(state.sites.shift, state.mean)
         whitened = state.pseudo.colour(np.zeros_like(projection), projection)
         centre = state.mean + state.factor.colour(whitened)
-        log_likelihood = self._log_likelihood(centre, state.params)
+        log_likelihood = self.workspace.log_likelihood(centre, state.params)
         return log_likelihood - 0.5 * float(whitened @ whitened) - state.pseudo.half_log_det
 
     def _complete(self, candidate: LatentState) -> float:
@@ -48,21 +43,24 @@ class MarginalConditional(Conditional):
         return self._log_marginal(candidate)
 
 
-class MarginalRepresentation(PseudoPosteriorRepresentation):
-    """Hold nothing: theta moves under its marginal posterior, f is drawn afterwards."""
+class ApproximateMarginalRepresentation(PseudoPosteriorRepresentation):
+    """Hold nothing: theta moves under an approximation of its marginal posterior.
+
+    Expanded at the mean of the pseudo-posterior of `post-site`. Not exact: it serves
+    the warm-up.
+    """
 
     draws_latents_exactly = True
-    required_sites: ClassVar[str | None] = "gaussian_sites"
 
     def __init__(self, workspace: Workspace) -> None:
-        super().__init__(workspace, GaussianNoise(workspace.likelihood, clip_precision))
+        super().__init__(workspace, SiteNoise(workspace.likelihood, clip_precision))
 
     def condition(self, state: LatentState, rng: np.random.Generator) -> Conditional:
-        """Return the marginal posterior density of theta."""
-        return MarginalConditional(self.workspace, state, self, self.workspace.log_likelihood)
+        """Return the approximate marginal density of theta."""
+        return _ApproximateConditional(self.workspace, state, self)
 
     def refresh(self, state: LatentState, rng: np.random.Generator) -> LatentState:
-        """Draw f from its exact conditional given theta, unless the data are impossible there."""
+        """Draw f from the pseudo-posterior, unless the data are impossible there."""
         eta: Array = rng.standard_normal(self.workspace.model.n_latent)
         projection = state.pseudo.project(state.sites.shift, state.mean)
         whitened = state.pseudo.colour(eta, projection)
@@ -75,18 +73,3 @@ class MarginalRepresentation(PseudoPosteriorRepresentation):
             state.whitened = state.factor.whiten(state.latent - state.mean)
             state.log_likelihood = self.workspace.log_likelihood(state.latent, state.params)
         return state
-
-
-class ApproximateMarginalRepresentation(MarginalRepresentation):
-    """An approximation of `marginal` for any likelihood: sites in place of L(f).
-
-    theta moves under Laplace's approximation of its marginal posterior, expanded at the
-    mean of the pseudo-posterior of `post-site`. Not exact: it serves the warm-up.
-    """
-
-    required_sites = None
-
-    def __init__(self, workspace: Workspace) -> None:
-        PseudoPosteriorRepresentation.__init__(
-            self, workspace, SiteNoise(workspace.likelihood, clip_precision)
-        )

@@ -89,13 +89,6 @@ class TaylorNoise(Noise):
         return self._likelihood.taylor_sites(state.params)
 
 
-class GaussianNoise(Noise):
-    """The sites of an exactly Gaussian likelihood."""
-
-    def _fit(self, state: LatentState) -> Sites:
-        return self._likelihood.gaussian_sites(state.params)
-
-
 class ConstantNoise(Noise):
     """S = alpha I: `fixed` as alpha -> 0, `prior-white` as alpha -> infinity.
 
