@@ -7,14 +7,21 @@ that the tests of invariance cannot see the fault.
 import numpy as np
 import pytest
 from joint_distribution import is_invariant, one_iteration
-from problems import LIKELIHOODS, make_model
+from problems import LIKELIHOODS, PRIORS, make_model
 from scipy import stats
 
 from skgpmcmc import _chain
 from skgpmcmc._chain import SamplerSettings
 from skgpmcmc._model import LatentState
-from skgpmcmc.likelihoods import Poisson, Sites
-from skgpmcmc.representations import _direct, _noise, _pseudo_posterior
+from skgpmcmc.likelihoods import (
+    BernoulliLogit,
+    BernoulliProbit,
+    Poisson,
+    Sites,
+    StudentT,
+    _augmented,
+)
+from skgpmcmc.representations import _collapsed, _direct, _noise, _pseudo_posterior
 from skgpmcmc.updates import StepResult
 
 _SURROGATE_LOG_RATIO = _pseudo_posterior._SurrogateConditional._log_ratio
@@ -76,6 +83,21 @@ def _rescales_at_no_price(conditional, candidate):
     return conditional.log_density
 
 
+def _without_density_of_the_mixture(given, latent, params=()):
+    """The auxiliary variables' own density depends on the degrees of freedom."""
+    precision, shift = given.gaussian_sites(params)
+    scale2, _ = given._scale_and_shape(params)
+    return float(latent @ (shift - 0.5 * precision * latent)) - 0.5 * float(np.log(scale2).sum())
+
+
+def _without_noise(data, given, params):
+    _PSEUDODATA(data, given, params)
+    data.log_constant -= 0.5 * float(np.log(data.noise).sum())
+
+
+_PSEUDODATA = _collapsed._Pseudodata.__init__
+
+
 class ForgottenRatio:
     """An asymmetric proposal that claims to be symmetric."""
 
@@ -121,6 +143,18 @@ CONTROLS = {
         {"whitened_updates": True},
         (_direct._PriorWhiteConditional, "_complete", _rescales_at_no_price),
     ),
+    "density-of-the-mixture-dropped": (
+        "student-t-noise",
+        "collapsed",
+        {},
+        (_augmented.StudentTGivenPrecisions, "log_likelihood", _without_density_of_the_mixture),
+    ),
+    "log-noise-dropped-collapsed": (
+        "gaussian-noise",
+        "marginal",
+        {},
+        (_collapsed._Pseudodata, "__init__", _without_noise),
+    ),
     "proposal-ratio-forgotten": ("poisson", "surr-site", {"proposal": ForgottenRatio()}, None),
 }
 
@@ -141,6 +175,22 @@ def test_broken_transition_is_rejected(control, monkeypatch):
     priors = BOUNDED if "clipped" in control else None
     model = make_model(LIKELIHOODS[name].make(), priors=priors)
     settings = SamplerSettings(representation, n_latent_updates=1, **options)
+    assert not is_invariant(model, one_iteration(settings), seed=0)
+
+
+@pytest.mark.parametrize("family", [BernoulliLogit, BernoulliProbit, StudentT])
+def test_auxiliaries_of_other_latents_are_rejected(family, monkeypatch):
+    augment = family.augment
+
+    def of_half_the_latents(likelihood, latent, params, rng):
+        return augment(likelihood, 0.5 * latent, params, rng)
+
+    monkeypatch.setattr(family, "augment", of_half_the_latents)
+    name = {BernoulliLogit: "logit", BernoulliProbit: "probit", StudentT: "student-t-noise"}[family]
+    # Far from zero, where the auxiliary variables depend on f.
+    priors = {**PRIORS, "k1__constant_value": stats.lognorm(s=0.3, scale=9.0)}
+    model = make_model(LIKELIHOODS[name].make(), priors=priors)
+    settings = SamplerSettings("collapsed", n_latent_updates=1)
     assert not is_invariant(model, one_iteration(settings), seed=0)
 
 

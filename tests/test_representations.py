@@ -88,6 +88,7 @@ def start(model, representation):
     state = workspace.state_at(theta, rng.standard_normal(model.n_latent))
     chosen = make_representation(representation, workspace)
     assert chosen.prepare(state)
+    assert chosen.begin(state, rng)
     return workspace, chosen, state, rng
 
 
@@ -230,6 +231,21 @@ class PosteriorReference(SurrogateReference):
         return self.log_likelihood(latent, params) + log_normal(latent, mean, K) + log_root
 
 
+class CollapsedReference(FixedReference):
+    """The integral over f of what the likelihood is, given the auxiliary variables."""
+
+    def set_held(self, conditional):
+        self.given = conditional._given
+
+    def __call__(self, theta):
+        K, mean, params = prior_at(self.model, theta)
+        W, h = self.given.gaussian_sites(params)
+        log_given = self.given.log_likelihood(h / W, params) - log_normal(
+            h - h, 0.0, np.diag(1 / W)
+        )
+        return log_given + log_normal(h / W, mean, K + np.diag(1.0 / W))
+
+
 class MarginalReference(FixedReference):
     """The density of the observations, with f integrated out."""
 
@@ -252,6 +268,7 @@ REFERENCES = {
     "post-site": PosteriorReference,
     "post-taylor": PosteriorReference,
     "marginal": MarginalReference,
+    "collapsed": CollapsedReference,
     0.5: SurrogateReference,
 }
 
@@ -284,7 +301,8 @@ def test_differences_equal_dense_densities(name, representation, options):
         assert difference == pytest.approx(reference(theta) - at_start, rel=1e-7, abs=1e-7)
 
 
-HOLDS_ETA = [c for c in ALL_COMBINATIONS if c[1] not in ("fixed", "prior-white", "marginal")]
+INTEGRATES = ("marginal", "collapsed")
+HOLDS_ETA = [c for c in ALL_COMBINATIONS if c[1] not in ("fixed", "prior-white", *INTEGRATES)]
 
 
 def _latent_at(conditional, theta, eta):
@@ -366,11 +384,11 @@ def assert_consistent(model, representation, state):
     assert state.log_likelihood == pytest.approx(log_likelihood, rel=1e-10, abs=1e-10)
     complete = log_likelihood + log_normal(state.latent, mean, K)
     assert state.complete_data_log_likelihood() == pytest.approx(complete, rel=1e-8, abs=1e-8)
-    if representation in ("fixed", "prior-white"):
+    if representation in ("fixed", "prior-white", *INTEGRATES):
         return
     W, h = sites_at(model, representation, state.theta)
     np.testing.assert_allclose(state.sites.precision, W, rtol=1e-8, atol=1e-10)
-    if str(representation).startswith("post") or representation == "marginal":
+    if str(representation).startswith("post"):
         np.testing.assert_allclose(state.sites.shift, h, rtol=1e-8, atol=1e-9)
     fresh = PseudoPosteriorFactory(len(K)).build(state.factor, W)
     np.testing.assert_allclose(
@@ -395,6 +413,7 @@ def test_chain_of_moves_keeps_the_state_consistent(name, representation, options
     model = model_of(name, options)
     workspace, chosen, state, rng = start(model, representation)
     for _ in range(6):
+        assert chosen.begin(state, rng)
         conditional = chosen.condition(state, rng)
         for _ in range(3):
             theta = conditional.state.theta.copy()
@@ -415,6 +434,7 @@ def test_rejected_candidates_leave_the_state_alone(name, representation):
     model = model_of(name)
     _, chosen, state, rng = start(model, representation)
     state = chosen.refresh(state, rng)
+    assert chosen.begin(state, rng)
     latent, whitened = state.latent.copy(), state.whitened.copy()
     conditional = chosen.condition(state, rng)
     for theta in moves(state.theta, rng):
@@ -422,7 +442,7 @@ def test_rejected_candidates_leave_the_state_alone(name, representation):
     assert conditional.state is state
     np.testing.assert_array_equal(state.latent, latent)
     np.testing.assert_array_equal(state.whitened, whitened)
-    assert_consistent(model, representation, state)
+    assert_consistent(model, representation, chosen.refresh(state, rng))
 
 
 # ---------------------------------------------------------------- auxiliary draws
@@ -459,9 +479,10 @@ def test_marginal_draws_latents_from_their_exact_conditional(name, options):
     def latent(normals):
         return chosen.refresh(conditional.state, Normals(normals)).latent.copy()
 
-    at_zero = latent(np.zeros(4))
+    at_zero = latent(np.zeros((2, 4)))
     np.testing.assert_allclose(at_zero, centre, rtol=1e-8, atol=1e-9)
-    root = np.column_stack([latent(e) - at_zero for e in np.eye(4)])
+    units = np.eye(8).reshape(8, 2, 4)
+    root = np.column_stack([latent(e) - at_zero for e in units])
     np.testing.assert_allclose(root @ root.T, R, rtol=1e-8, atol=1e-9)
 
 
@@ -636,7 +657,8 @@ def test_theta_without_a_covariance_has_no_density(name, representation):
 @pytest.mark.parametrize("bad", [math.nan, 800.0, -800.0])
 @pytest.mark.parametrize("representation", PROBLEM_REPRESENTATIONS)
 def test_likelihood_parameter_out_of_range_is_not_accepted(representation, bad):
-    _, chosen, state, rng = start(model_of("gaussian-noise"), representation)
+    name = "student-t-noise" if representation == "collapsed" else "gaussian-noise"
+    _, chosen, state, rng = start(model_of(name), representation)
     conditional = chosen.condition(state, rng)
     theta = state.theta.copy()
     theta[-1] = bad
@@ -671,7 +693,48 @@ def test_accept_needs_a_candidate_each_time():
         conditional.accept()
 
 
-@pytest.mark.parametrize("representation", ["surr-site", "post-taylor", "marginal"])
+@pytest.mark.parametrize(
+    ("name", "representation"), [c for c in COMBINATIONS if c[1] in INTEGRATES]
+)
+def test_noisy_covariance_without_a_factor_has_no_density(name, representation, monkeypatch):
+    model = model_of(name)
+    workspace, chosen, state, rng = start(model, representation)
+    conditional = chosen.condition(state, rng)
+    with monkeypatch.context() as patch:
+        patch.setattr(workspace.covariance, "_write", lambda *args: None)
+        assert conditional.evaluate(state.theta + 0.1) == -math.inf
+        assert not chosen.begin(state, rng)
+    assert workspace.covariance.n_failures == 2
+    assert conditional.state is state
+    assert math.isfinite(conditional.evaluate(state.theta + 0.1))
+
+
+@pytest.mark.parametrize(
+    ("name", "representation"), [c for c in COMBINATIONS if c[1] in INTEGRATES]
+)
+def test_covariance_that_only_noise_makes_positive_is_left_again(name, representation, monkeypatch):
+    model = model_of(name)
+    workspace, chosen, state, rng = start(model, representation)
+    theta, latent = state.theta.copy(), state.latent.copy()
+    conditional = chosen.condition(state, rng)
+    conditional.evaluate(theta + 0.3)
+    conditional.accept()
+    covariance = workspace.covariance
+    results = [None, covariance.factor_beside]
+
+    def first_without(theta, current):
+        result = results.pop(0)
+        return result and result(theta, current)
+
+    monkeypatch.setattr(covariance, "factor_beside", first_without)
+    state = chosen.refresh(conditional.state, rng)
+    assert covariance.n_failures == 1
+    np.testing.assert_array_equal(state.theta, theta)
+    np.testing.assert_array_equal(state.latent, latent)
+    assert_consistent(model, representation, state)
+
+
+@pytest.mark.parametrize("representation", ["surr-site", "post-taylor"])
 def test_pseudo_posterior_without_a_factor_has_no_density(representation, monkeypatch):
     workspace, chosen, state, rng = start(model_of("gaussian-noise"), representation)
     conditional = chosen.condition(state, rng)
@@ -723,7 +786,7 @@ def test_unknown_name_lists_the_valid_ones(unknown):
     with pytest.raises(ValueError, match="representation must be one of") as error:
         check_representation(unknown, CASES["poisson"].make())
     assert repr(unknown) in str(error.value)
-    usable = set(REPRESENTATIONS) - {"marginal"}
+    usable = set(REPRESENTATIONS) - {"marginal", "collapsed"}
     assert all(repr(name) in str(error.value) for name in usable)
     assert "marginal" not in str(error.value)
     assert "positive number" in str(error.value)

@@ -65,11 +65,15 @@ class CollapsedConditional(Conditional):
     ) -> None:
         super().__init__(workspace, state)
         self._given = given
-        self.data = _Pseudodata(given, state.params)
+        self.data = self._pseudodata(state.params)
         covariance, theta = workspace.covariance, state.factor.theta
         self.factor = covariance.noisy_factor(theta, self.data.noise, state.factor)
         if self.factor is not None:
             self.log_density = self._log_density(self.factor, self.data, state.mean)
+
+    def _pseudodata(self, params: tuple[float, ...]) -> _Pseudodata:
+        self.workspace.n_likelihoods += 1
+        return _Pseudodata(self._given, params)
 
     @staticmethod
     def _log_density(factor: CholeskyFactor, data: _Pseudodata, mean: float) -> float:
@@ -81,7 +85,7 @@ class CollapsedConditional(Conditional):
         assert self.factor is not None
         layout, state = self.workspace.layout, self.state
         mean, params = layout.mean(theta), layout.likelihood_params(theta)
-        data = self.data if params == self.data.params else _Pseudodata(self._given, params)
+        data = self.data if params == self.data.params else self._pseudodata(params)
         factor: CholeskyFactor | None = self.factor
         kernel_theta = theta[: layout.n_kernel]
         if data is not self.data or (kernel_theta != self.factor.theta).any():
