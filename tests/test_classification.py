@@ -191,7 +191,7 @@ def test_one_convergence_warning_names_the_worst_quantity():
         ({"kernel": RBF([1.0, 1.0, 1.0])}, [0, 1, 0, 1], "[Aa]nisotropic"),
         ({"kernel": CompoundKernel([RBF(), RBF()])}, [0, 1, 0, 1], "returned shape .2, 2, 2."),
         ({"hyperparameter_update": RandomWalk}, [0, 1, 0, 1], "class RandomWalk. Give an inst"),
-        ({"representation": True}, [0, 1, 0, 1], "'post-site', or a positive number"),
+        ({"representation": True}, [0, 1, 0, 1], "'collapsed', or a positive number"),
     ],
 )
 def test_bad_input(options, y, message):

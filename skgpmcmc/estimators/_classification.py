@@ -31,9 +31,10 @@ from ._mixtures import normal_nodes, normal_quantiles, softmax_probabilities
 from ._prediction import sample_latent
 
 _LINKS: dict[str, type[Bernoulli]] = {"logit": BernoulliLogit, "probit": BernoulliProbit}
-# Typical variance of the latent function. On the logit scale a standard deviation
-# of 2 spreads probabilities over (0.02, 0.98); the prior allows for much more.
-_SIGNAL_VARIANCE = 4.0
+# Typical variance of the latent function, and the log-sd of its prior. On the logit scale
+# a standard deviation of 3 spreads probabilities over (0.003, 0.997); where classes hardly
+# overlap it is ten times as much.
+_SIGNAL_VARIANCE, _SIGNAL_VARIANCE_SD = 8.0, 2.0
 # Of a constant mean of the latent function.
 _MEAN_SD = 2.0
 # For each draw; different draws have different nodes of one sequence.
@@ -82,7 +83,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         otherwise log-normal, scaled to the data.
     n_chains : int, default=4
         Independent Markov chains.
-    n_warmup, n_draws : int, default=250, 500
+    n_warmup, n_draws : int, default=250, 1000
         Iterations of each chain that are discarded, and draws that are kept.
     thin : int, default=1
         Iterations for each kept draw.
@@ -165,7 +166,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         priors: dict | None = None,
         n_chains: int = 4,
         n_warmup: int = 250,
-        n_draws: int = 500,
+        n_draws: int = 1000,
         thin: int = 1,
         max_prediction_draws: int = 200,
         memory_limit: float | None = 8.0,
@@ -244,6 +245,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
             kernel,
             self.X_train_,
             _SIGNAL_VARIANCE,
+            signal_variance_sd=_SIGNAL_VARIANCE_SD,
             mean=(0.0, _MEAN_SD),
             bounds_are_set=self.kernel is not None,
         )

@@ -77,7 +77,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         otherwise log-normal, scaled to the data.
     n_chains : int, default=4
         Independent Markov chains.
-    n_warmup, n_draws : int, default=250, 500
+    n_warmup, n_draws : int, default=250, 1000
         Iterations of each chain that are discarded, and draws that are kept.
     thin : int, default=1
         Iterations for each kept draw.
@@ -154,7 +154,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         priors: dict | None = None,
         n_chains: int = 4,
         n_warmup: int = 250,
-        n_draws: int = 500,
+        n_draws: int = 1000,
         thin: int = 1,
         max_prediction_draws: int = 200,
         memory_limit: float | None = 8.0,

@@ -32,7 +32,7 @@ class DataScaledPriors:
       deviation with ARD, that of all columns together without) such that the median of
       the squared distance of two typical points, in length scales, is 2 in any number
       of dimensions;
-    - the signal variance: median `signal_variance`, log-sd 1.5;
+    - the signal variance: median `signal_variance`, log-sd `signal_variance_sd`;
     - the noise level: median `noise_level`, log-sd 2;
     - degrees of freedom: gamma (shape 2, scale 10) from 2 upwards, where the variance exists;
     - a constant mean: normal;
@@ -46,6 +46,8 @@ class DataScaledPriors:
         Training inputs.
     signal_variance : float
         Typical variance of the latent function.
+    signal_variance_sd : float
+        Standard deviation of its logarithm.
     signal_variance_prior : frozen distribution, optional
         Prior of signal variances in place of the log-normal one.
     noise_level : float, optional
@@ -64,6 +66,7 @@ class DataScaledPriors:
         X: Any,
         signal_variance: float,
         *,
+        signal_variance_sd: float = 1.5,
         signal_variance_prior: Any = None,
         noise_level: float | None = None,
         mean: tuple[float, float] = (0.0, 1.0),
@@ -77,7 +80,7 @@ class DataScaledPriors:
             for h in kernel.hyperparameters
         }
         self._spread = column_spread(X)
-        self._signal_variance = signal_variance
+        self._signal_variance = signal_variance, signal_variance_sd
         self._signal_variance_prior = signal_variance_prior
         self._noise_level = noise_level
         self._mean = mean
@@ -105,7 +108,7 @@ class DataScaledPriors:
                 return float(spread[element]) * ard_scale(len(spread)), _LENGTH_SCALE_SD
             return float(np.sqrt(spread @ spread)), _LENGTH_SCALE_SD
         if kind == "constant_value":
-            return self._signal_variance, 1.5
+            return self._signal_variance
         if kind == "noise_level" and self._noise_level is not None:
             return self._noise_level, 2.0
         return float(self._values[spec.name][element]), 1.5
@@ -143,13 +146,13 @@ def ard_scale(n_columns: int) -> float:
     """Return the median length scale, in standard deviations of its column.
 
     Two typical points have the squared distance 2 sum_d w_d, with w_d = 1 / l_d^2 in
-    units of the columns' variances. At a log-normal prior of log-sd s, the w_d have the
-    mean exp(2 s^2) and the squared coefficient of variation exp(4 s^2) - 1 if the median
-    is one; a log-normal distribution for their sum (Fenton 1960) gives its median.
+    units of the columns' variances: log-normal with log-sd 2 s. The square returned is
+    about the median of that sum at median length scales of one, the sum at the
+    expected order statistics of the normal distribution (Blom 1958).
     """
-    variance = _LENGTH_SCALE_SD**2
-    spread = (math.exp(4.0 * variance) - 1.0) / n_columns
-    return math.sqrt(n_columns * math.exp(2.0 * variance) / math.sqrt(1.0 + spread))
+    places = (np.arange(1, n_columns + 1) - 0.375) / (n_columns + 0.25)
+    weights = np.exp(2.0 * _LENGTH_SCALE_SD * stats.norm.ppf(places))
+    return math.sqrt(float(weights.sum()))
 
 
 def default_kernel(X: Array, variance: float = 1.0) -> Kernel:
