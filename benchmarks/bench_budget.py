@@ -44,12 +44,22 @@ def diabetes():
 
 PROBLEMS = {
     "iris, two classes, doubled": (doubled_iris, MCMCGaussianProcessClassifier, {}),
+    "the same, surr-site": (
+        doubled_iris,
+        MCMCGaussianProcessClassifier,
+        {"representation": "surr-site"},
+    ),
     "the same, probit": (doubled_iris, MCMCGaussianProcessClassifier, {"link": "probit"}),
     "diabetes": (diabetes, MCMCGaussianProcessRegressor, {}),
     "diabetes, Student-t noise": (
         diabetes,
         MCMCGaussianProcessRegressor,
         {"likelihood": "student-t"},
+    ),
+    "the same noise, surr-site": (
+        diabetes,
+        MCMCGaussianProcessRegressor,
+        {"likelihood": "student-t", "representation": "surr-site"},
     ),
     "coal mining": (
         lambda: load_coal_mining(return_X_y=True),
