@@ -13,10 +13,10 @@ from ._linalg import Array
 from ._model import (
     LatentGaussianModel,
     LatentState,
-    ParameterLayout,
     Workspace,
     draw_prior_latents,
 )
+from ._settings import SamplerSettings, initial_widths
 from .representations import (
     ApproximateMarginalRepresentation,
     Conditional,
@@ -27,63 +27,10 @@ from .representations import (
 from .trace import ChainDraws, Costs
 from .updates import Proposal, WidthAdapter, elliptical_slice_step, metropolis_step, slice_step
 
-# Prior mass left outside the initial bracket where the support is unbounded.
-_TAIL = 0.005
 # Updates of the latent variables for which the auxiliary draws are made at once.
 _BATCH = 5
 # Updates of the latent variables, at the first theta, before the chain starts.
 _N_FIRST_UPDATES = 100
-
-
-@dataclass(frozen=True)
-class SamplerSettings:
-    """How a chain runs.
-
-    Attributes
-    ----------
-    representation : str or float
-        What is held fixed while theta moves: a name of `REPRESENTATIONS`, or the
-        variance alpha of constant surrogate noise.
-    proposal : callable or None
-        None: slice sampling of every element of theta in turn. Otherwise one
-        Metropolis-Hastings update of the whole vector with this proposal.
-    n_warmup, n_draws, thin : int
-        Iterations before the first kept draw; kept draws; iterations for each.
-    n_approximate : int
-        First iterations of the warm-up in which theta moves under an approximation of
-        its marginal posterior (`ApproximateMarginalRepresentation`), which forgets a
-        bad starting point sooner.
-    n_latent_updates : int
-        Elliptical slice updates of the latent variables in each iteration.
-    whitened_updates : bool
-        Whether after every five of them the signal variance, the mean offset and the
-        likelihood's parameters are updated once more, with the whitened latent variables
-        held fixed (Algorithm 2): f is multiplied by a number or shifted as a whole, which
-        no other update does, and no matrix is factored.
-    condition_each_scalar : bool
-        Whether the variables held fixed are drawn anew for every element of theta
-        (Algorithm 4) or once for each sweep.
-    width : float or None
-        Width of the initial brackets on the sampling scale, sigma of Algorithm 4. None
-        is, for each hyperparameter, the width of its prior.
-    adapt_widths : bool
-        Whether warm-up adapts the widths of the brackets; they are frozen after it.
-    max_steps_out : int
-        Most steps by which a bracket may be widened; 0 is Algorithm 4.
-    """
-
-    representation: str | float = "surr-site"
-    proposal: Proposal | None = None
-    n_warmup: int = 500
-    n_draws: int = 500
-    thin: int = 1
-    n_approximate: int = 0
-    n_latent_updates: int = 10
-    whitened_updates: bool = False
-    condition_each_scalar: bool = True
-    width: float | None = None
-    adapt_widths: bool = True
-    max_steps_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -138,7 +85,7 @@ class Chain:
         self.workspace = workspace
         self.state = state
         self.n_moved = np.zeros(len(workspace.layout))
-        self._prior_widths = _initial_widths(workspace.layout, settings.width)
+        self._prior_widths = initial_widths(workspace.layout, settings.width)
         self.widths = WidthAdapter(self._prior_widths)
         self._whitened = PriorWhiteRepresentation(workspace)
         self._rng = rng
@@ -363,16 +310,3 @@ class Chain:
         mean, log_normal = self.workspace.draw_collapsed_mean(state, self._rng)
         draws.collapsed_mean[index] = mean
         draws.complete_data_log_likelihood[index] = state.log_likelihood + log_normal
-
-
-def _initial_widths(layout: ParameterLayout, width: float | None) -> Array:
-    """Return the given width, or that of each prior: its support, or its central 99 %."""
-    if width is not None:
-        return np.full(len(layout), width)
-    widths = []
-    for prior in layout.priors:
-        lower, upper = prior.support
-        if not math.isfinite(upper - lower):
-            lower, upper = prior.quantile(_TAIL), prior.quantile(1.0 - _TAIL)
-        widths.append(upper - lower)
-    return np.array(widths)

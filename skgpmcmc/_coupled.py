@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ._chain import Chain, ChainSnapshot, SamplerSettings
+from ._chain import Chain, ChainSnapshot
 from ._linalg import Array
 from ._model import LatentGaussianModel
+from ._settings import SamplerSettings
 from .trace import ChainDraws, Costs
 
 

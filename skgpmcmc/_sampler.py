@@ -11,10 +11,10 @@ from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from ._chain import SamplerSettings
 from ._coupled import ChainGroup
 from ._linalg import Array
 from ._model import LatentGaussianModel
+from ._settings import SamplerSettings
 from .representations import check_representation
 from .trace import ChainDraws, Costs, Trace
 

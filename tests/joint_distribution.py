@@ -14,8 +14,9 @@ import numpy as np
 from problems import with_targets
 from scipy import stats
 
-from skgpmcmc._chain import Chain, SamplerSettings
+from skgpmcmc._chain import Chain
 from skgpmcmc._model import LatentGaussianModel, LatentState, Workspace
+from skgpmcmc._settings import SamplerSettings
 
 #: False-alarm rate of one test. The files of joint-distribution tests hold fewer
 #: than 400 of them: all together raise a false alarm with probability below 1e-4.

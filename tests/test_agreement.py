@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from skgpmcmc._chain import SamplerSettings
 from skgpmcmc._model import LatentGaussianModel
 from skgpmcmc._sampler import run_chains
+from skgpmcmc._settings import SamplerSettings
 from skgpmcmc.datasets import load_coal_mining, load_ionosphere
 from skgpmcmc.diagnostics import ess_bulk, mcse_mean, rhat
 from skgpmcmc.likelihoods import BernoulliLogit, Poisson

@@ -29,6 +29,7 @@ LAYERS = {
     "skgpmcmc.updates": 1,
     "skgpmcmc._parameters": 2,
     "skgpmcmc._model": 3,
+    "skgpmcmc._settings": 3,
     "skgpmcmc.representations": 4,
     "skgpmcmc.trace": 4,
     "skgpmcmc._chain": 5,

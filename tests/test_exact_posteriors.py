@@ -19,9 +19,9 @@ from problems import COMBINATIONS, StudentT
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from skgpmcmc._chain import SamplerSettings
 from skgpmcmc._model import LatentGaussianModel
 from skgpmcmc._sampler import run_chains
+from skgpmcmc._settings import SamplerSettings
 from skgpmcmc.diagnostics import ess_bulk, mcse_mean
 from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Likelihood, Poisson
 from skgpmcmc.likelihoods import StudentT as StudentTNoise

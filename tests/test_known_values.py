@@ -8,9 +8,10 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 import skgpmcmc._chain as chain_module
-from skgpmcmc._chain import Chain, SamplerSettings
+from skgpmcmc._chain import Chain
 from skgpmcmc._model import LatentGaussianModel
 from skgpmcmc._sampler import run_chain
+from skgpmcmc._settings import SamplerSettings
 from skgpmcmc.diagnostics import mcse_mean
 from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Likelihood, Poisson
 from skgpmcmc.updates import elliptical_slice_step, slice_step

@@ -11,8 +11,8 @@ from problems import LIKELIHOODS, PRIORS, make_model
 from scipy import stats
 
 from skgpmcmc import _chain
-from skgpmcmc._chain import SamplerSettings
 from skgpmcmc._model import LatentState
+from skgpmcmc._settings import SamplerSettings
 from skgpmcmc.likelihoods import (
     BernoulliLogit,
     BernoulliProbit,

@@ -18,8 +18,9 @@ from problems import REPRESENTATIONS as PROBLEM_REPRESENTATIONS
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, WhiteKernel
 
-from skgpmcmc._chain import Chain, SamplerSettings
+from skgpmcmc._chain import Chain
 from skgpmcmc._covariance import PseudoPosteriorFactory
+from skgpmcmc._settings import SamplerSettings
 from skgpmcmc.exceptions import MissingCapabilityError
 from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Poisson
 from skgpmcmc.representations import (

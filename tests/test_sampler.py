@@ -10,10 +10,11 @@ from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from skgpmcmc import _chain
-from skgpmcmc._chain import Chain, SamplerSettings
+from skgpmcmc._chain import Chain
 from skgpmcmc._covariance import KernelCovariance, StationaryCovariance
 from skgpmcmc._model import LatentGaussianModel
 from skgpmcmc._sampler import run_chains
+from skgpmcmc._settings import SamplerSettings
 from skgpmcmc.diagnostics import mcse_mean
 from skgpmcmc.exceptions import MissingCapabilityError
 from skgpmcmc.likelihoods import BernoulliLogit, Gaussian, Likelihood, Poisson

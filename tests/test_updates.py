@@ -19,7 +19,8 @@ from problems import LIKELIHOODS, make_model
 from scipy import stats
 from scipy.special import ndtr
 
-from skgpmcmc._chain import Chain, SamplerSettings
+from skgpmcmc._chain import Chain
+from skgpmcmc._settings import SamplerSettings
 from skgpmcmc.updates import (
     RandomWalk,
     WidthAdapter,

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from skgpmcmc._chain import SamplerSettings
 from skgpmcmc._model import LatentGaussianModel
+from skgpmcmc._settings import SamplerSettings
 from skgpmcmc.datasets import (
     load_coal_mining,
     load_ionosphere,

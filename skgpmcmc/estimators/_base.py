@@ -14,11 +14,11 @@ from sklearn.gaussian_process.kernels import CompoundKernel, Kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._chain import SamplerSettings
 from .._covariance import check_hyperparameters, check_kernel
 from .._linalg import Array
 from .._model import LatentGaussianModel
 from .._sampler import run_groups
+from .._settings import SamplerSettings
 from ..likelihoods import Likelihood
 from ..representations import REPRESENTATIONS, first_usable
 from ..trace import Trace

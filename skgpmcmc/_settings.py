@@ -1,0 +1,79 @@
+"""How a chain runs, and how wide its first brackets are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._linalg import Array
+from ._parameters import ParameterLayout
+from .updates import Proposal
+
+# Prior mass left outside the initial bracket where the support is unbounded.
+_TAIL = 0.005
+
+
+@dataclass(frozen=True)
+class SamplerSettings:
+    """How a chain runs.
+
+    Attributes
+    ----------
+    representation : str or float
+        What is held fixed while theta moves: a name of `REPRESENTATIONS`, or the
+        variance alpha of constant surrogate noise.
+    proposal : callable or None
+        None: slice sampling of every element of theta in turn. Otherwise one
+        Metropolis-Hastings update of the whole vector with this proposal.
+    n_warmup, n_draws, thin : int
+        Iterations before the first kept draw; kept draws; iterations for each.
+    n_approximate : int
+        First iterations of the warm-up in which theta moves under an approximation of
+        its marginal posterior (`ApproximateMarginalRepresentation`), which forgets a
+        bad starting point sooner.
+    n_latent_updates : int
+        Elliptical slice updates of the latent variables in each iteration.
+    whitened_updates : bool
+        Whether after every five of them the signal variance, the mean offset and the
+        likelihood's parameters are updated once more, with the whitened latent variables
+        held fixed (Algorithm 2): f is multiplied by a number or shifted as a whole, which
+        no other update does, and no matrix is factored.
+    condition_each_scalar : bool
+        Whether the variables held fixed are drawn anew for every element of theta
+        (Algorithm 4) or once for each sweep.
+    width : float or None
+        Width of the initial brackets on the sampling scale, sigma of Algorithm 4. None
+        is, for each hyperparameter, the width of its prior.
+    adapt_widths : bool
+        Whether warm-up adapts the widths of the brackets; they are frozen after it.
+    max_steps_out : int
+        Most steps by which a bracket may be widened; 0 is Algorithm 4.
+    """
+
+    representation: str | float = "surr-site"
+    proposal: Proposal | None = None
+    n_warmup: int = 500
+    n_draws: int = 500
+    thin: int = 1
+    n_approximate: int = 0
+    n_latent_updates: int = 10
+    whitened_updates: bool = False
+    condition_each_scalar: bool = True
+    width: float | None = None
+    adapt_widths: bool = True
+    max_steps_out: int = 0
+
+
+def initial_widths(layout: ParameterLayout, width: float | None) -> Array:
+    """Return the given width, or that of each prior: its support, or its central 99 %."""
+    if width is not None:
+        return np.full(len(layout), width)
+    widths = []
+    for prior in layout.priors:
+        lower, upper = prior.support
+        if not math.isfinite(upper - lower):
+            lower, upper = prior.quantile(_TAIL), prior.quantile(1.0 - _TAIL)
+        widths.append(upper - lower)
+    return np.array(widths)
