@@ -19,6 +19,7 @@ from skgpmcmc.likelihoods import (
     Poisson,
     Sites,
 )
+from skgpmcmc.likelihoods import StudentT as StudentTNoise
 
 # Six observations of four latent values, in no order.
 INDEX = np.array([2, 0, 1, 0, 3, 0])
@@ -781,3 +782,25 @@ def test_registry():
     assert Gaussian([1.0], 0.1).parameters == ()
     with pytest.raises(TypeError, match="abstract"):
         Likelihood([1.0])
+
+
+@pytest.mark.parametrize("family", [BernoulliLogit, BernoulliProbit, StudentTNoise])
+def test_auxiliary_draws_do_not_depend_on_the_order_or_on_how_copies_are_given(family):
+    y, index = np.array([1.0, -1.0, 1.0, 1.0, -1.0]), np.array([0, 0, 1, 2, 2])
+    latent, weight = np.array([0.3, -0.7, 1.1]), np.array([1.0, 2.0, 3.0, 1.0, 1.0])
+    rows = np.repeat(np.arange(5), weight.astype(int))[::-1]
+    params = (0.5,) if family is StudentTNoise else ()
+    weighted = family(y, latent_index=index, sample_weight=weight)
+    copied = family(y[rows], latent_index=index[rows])
+    one, other = (
+        likelihood.augment(latent, params, np.random.default_rng(0)).gaussian_sites(params)
+        for likelihood in (weighted, copied)
+    )
+    np.testing.assert_allclose(one.precision, other.precision, rtol=1e-12)
+    np.testing.assert_allclose(one.shift, other.shift, rtol=1e-12)
+
+
+def test_a_part_of_a_copy_has_no_auxiliary_variable():
+    likelihood = BernoulliProbit([1.0, -1.0], sample_weight=[1.0, 0.5])
+    with pytest.raises(MissingCapabilityError, match=r"whole numbers.*surr-site"):
+        likelihood.augment(np.zeros(2), (), np.random.default_rng(0))

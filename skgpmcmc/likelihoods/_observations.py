@@ -67,14 +67,17 @@ class Observations:
     def _copies(self) -> tuple[NDArray, NDArray]:
         """Return observations and latent indices with each row as often as its weight says.
 
+        The order depends on neither that of the rows nor on whether copies are rows of
+        their own or a weight: what is drawn for them then does not either.
+
         Raises
         ------
         MissingCapabilityError
             For weights that are not whole numbers.
         """
-        index = self._full_index()
+        rows, index = np.arange(self.y.size), self._full_index()
         if self.sample_weight is None:
-            return np.arange(self.y.size), index
+            return self._in_order(rows, index)
         copies = np.rint(self.sample_weight).astype(np.intp)
         if (copies != self.sample_weight).any() or copies.sum() > _MOST_COPIES:
             raise MissingCapabilityError(
@@ -82,8 +85,14 @@ class Observations:
                 f"{_MOST_COPIES} in sum: every copy of a row has its own auxiliary variable. Use "
                 "representation='surr-site' instead."
             )
-        rows = np.repeat(np.arange(self.y.size), copies)
-        return rows, index[rows]
+        rows = np.repeat(rows, copies)
+        return self._in_order(rows, index[rows])
+
+    def _in_order(self, rows: NDArray, index: NDArray) -> tuple[NDArray, NDArray]:
+        values = self._per_observation_values()
+        values.pop("sample_weight", None)
+        order = np.lexsort((*(value[rows] for value in values.values()), self.y[rows], index))
+        return rows[order], index[order]
 
     def distinct(self) -> tuple[Self, NDArray]:
         """Likelihood over the latent values that differ in their observations.
