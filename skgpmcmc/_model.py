@@ -55,6 +55,8 @@ class LatentGaussianModel:
         Name of a hyperparameter in `kernel` -> the name it goes by; its own by default.
     parameter_specs : sequence of HyperparameterSpec, optional
         What the likelihood's parameters go by; by default their own names.
+    unset_bounds : (float, float), optional
+        Bounds of the kernel that nobody has chosen: priors are not cut to them.
 
     Raises
     ------
@@ -76,6 +78,7 @@ class LatentGaussianModel:
         jitter: float = 1e-6,
         names: Mapping[str, str] | None = None,
         parameter_specs: Sequence[HyperparameterSpec] | None = None,
+        unset_bounds: tuple[float, float] | None = None,
     ) -> None:
         if len(X) != likelihood.n_latent:
             msg = (
@@ -97,7 +100,7 @@ class LatentGaussianModel:
         if parameter_specs is None:
             parameter_specs = [HyperparameterSpec(p, 1, True, None) for p in likelihood.parameters]
         specs += parameter_specs
-        resolved = resolve_priors(specs, priors, defaults)
+        resolved = resolve_priors(specs, priors, defaults, unset_bounds)
         self._set_layout(specs, resolved, n_kernel, mean == "constant", collapse_mean)
 
     def _set_layout(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.integrate import trapezoid
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, WhiteKernel
 
@@ -265,3 +266,31 @@ def test_too_many_rows_are_refused_before_anything_is_allocated():
         ValueError, match=r"50000 distinct rows need about .* gigabytes.*memory_lim"
     ):
         MCMCGaussianProcessRegressor(**SHORT).fit(X, X[:, 0])
+
+
+def test_bounds_that_nobody_chose_do_not_cut_the_posterior():
+    x = np.random.default_rng(1).uniform(0.0, 10.0, (30, 1))
+    noise = 0.5 * np.random.default_rng(2).standard_normal(30)
+    kernel = 1.0 * RBF(1.0) + WhiteKernel()
+    fits = [
+        MCMCGaussianProcessRegressor(kernel, **SHORT).fit(
+            unit_x * x, unit_y * (np.sin(x[:, 0]) + noise)
+        )
+        for unit_x, unit_y in ((1.0, 1.0), (1e7, 1e6))
+    ]
+    units = {
+        "k1__k1__constant_value": 1e12,
+        "k1__k2__length_scale": 1e7,
+        "k2__noise_level": 1e12,
+    }
+    for name, unit in units.items():
+        one, other = (fit.posterior_[name] for fit in fits)
+        np.testing.assert_allclose(other, unit * one, rtol=1e-4)
+        assert [prior.support() for prior in fits[0].priors_[name]] == [(0.0, np.inf)]
+
+
+def test_warning_says_that_y_is_taken_as_free_of_noise():
+    x = np.linspace(0.0, 6.0, 12)[:, np.newaxis]
+    model = MCMCGaussianProcessRegressor(1.0 * RBF(1.0), n_warmup=5, n_draws=8, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="no WhiteKernel and alpha is its default"):
+        model.fit(x, np.sin(x[:, 0]))

@@ -23,6 +23,7 @@ from ..likelihoods import Likelihood
 from ..representations import REPRESENTATIONS, first_usable
 from ..trace import Trace
 from ._convergence import warn_if_not_converged
+from ._defaults import SKLEARN_BOUNDS
 from ._inputs import as_objects, check_memory, explain_inputs
 from ._mixtures import total_moments
 from ._prediction import PosteriorDraws
@@ -154,7 +155,12 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         check_kernel(kernel, X)
         n_running = min(effective_n_jobs(self.n_jobs), self.n_chains * len(groups))
         check_memory(kernel, X, n_running * len(groups[0]), self.memory_limit)
-        options = {"priors": self.priors, "mean": self.mean, **model_options}
+        options = {
+            "priors": self.priors,
+            "mean": self.mean,
+            "unset_bounds": SKLEARN_BOUNDS,
+            **model_options,
+        }
         models = [
             [LatentGaussianModel(kernel, X, likelihood, **options) for likelihood in group]
             for group in groups
@@ -193,7 +199,16 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         kernels = [self._median_kernel(trace) for trace in traces]
         self.kernel_ = kernels[0] if labels is None else CompoundKernel(kernels)
         self.n_iter_ = self.n_warmup + self.n_draws * self.thin
-        warn_if_not_converged(self.diagnostics_, self.n_draws, self.n_warmup)
+        layout = traces[0].layout
+        self.priors_ = {
+            name: [prior.distribution for prior in layout.priors[where]]
+            for name, where in layout.groups.items()
+        }
+        warn_if_not_converged(self.diagnostics_, self.n_draws, self.n_warmup, self._advice())
+
+    def _advice(self) -> str:
+        """Return what else may be wrong where the chains have not converged."""
+        return ""
 
     def _median_kernel(self, trace: Trace) -> Kernel:
         """Return the latent function's kernel at the posterior median."""

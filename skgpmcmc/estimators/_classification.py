@@ -109,6 +109,11 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
+    n_classes_ : int
+        How many there are.
+    priors_ : dict
+        Name of a hyperparameter -> list of the prior of each element, a frozen scipy.stats
+        distribution on the natural scale (also cut to bounds that the kernel sets).
     posterior_ : dict
         Name of a hyperparameter -> draws on the natural scale, shape
         (n_chains, n_draws), or (n_chains, n_draws, size). With several latent functions
@@ -232,6 +237,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         check_classification_targets(y)
         weights, (X, y) = drop_weightless(check_sample_weight(sample_weight, len(y)), X, y)
         self.classes_, codes = np.unique(y, return_inverse=True)
+        self.n_classes_ = len(self.classes_)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least two classes; got 1 class, "

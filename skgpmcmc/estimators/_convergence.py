@@ -15,7 +15,7 @@ _MIN_ESS = 100.0
 
 
 def warn_if_not_converged(
-    diagnostics: dict[str, dict[str, float]], n_draws: int, n_warmup: int
+    diagnostics: dict[str, dict[str, float]], n_draws: int, n_warmup: int, advice: str
 ) -> None:
     """Warn once, naming the worst quantity and what to do."""
     name = max(diagnostics, key=lambda n: _badness(diagnostics[n]))
@@ -32,8 +32,8 @@ def warn_if_not_converged(
     warnings.warn(
         f"The chains have not converged: the worst quantity is {name!r} with "
         f"{' and '.join(faults)}. Raise n_draws (now {n_draws}; warm_start=True continues the "
-        f"chains) and n_warmup (now {n_warmup}), or state narrower priors. The table of all "
-        "quantities is in diagnostics_.",
+        f"chains), or start afresh with more n_warmup (now {n_warmup}) or narrower priors. The "
+        f"table of all quantities is in diagnostics_.{advice}",
         ConvergenceWarning,
         stacklevel=7,
     )

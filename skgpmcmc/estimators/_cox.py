@@ -101,6 +101,9 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
 
     Attributes
     ----------
+    priors_ : dict
+        Name of a hyperparameter -> list of the prior of each element, a frozen scipy.stats
+        distribution on the natural scale (also cut to bounds that the kernel sets).
     posterior_ : dict
         Name of a hyperparameter -> draws on the natural scale, shape
         (n_chains, n_draws), or (n_chains, n_draws, size).

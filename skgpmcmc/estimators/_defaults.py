@@ -15,7 +15,7 @@ from ..priors import HyperparameterSpec, log_uniform_default
 
 # scikit-learn's default bounds: they state no opinion, and log-uniform over ten
 # decades would put half the prior mass on white noise.
-_SKLEARN_BOUNDS = (1e-5, 1e5)
+SKLEARN_BOUNDS = (1e-5, 1e5)
 # Squared distances of columns that vary less underflow, of the reciprocal overflow.
 _SMALLEST_SPREAD = 1e-100
 # Of the logarithm of a length scale under its default prior.
@@ -92,7 +92,7 @@ class DataScaledPriors:
         if spec.name == "degrees_of_freedom":
             return stats.gamma(2.0, loc=2.0, scale=10.0)
         bounds = None if spec.bounds is None else tuple(spec.bounds[element])
-        if self._bounds_are_set and bounds not in (None, _SKLEARN_BOUNDS):
+        if self._bounds_are_set and bounds not in (None, SKLEARN_BOUNDS):
             return log_uniform_default(spec, element)
         is_variance = spec.name.rsplit("__", 1)[-1] == "constant_value"
         if is_variance and self._signal_variance_prior is not None:
@@ -160,6 +160,6 @@ def default_kernel(X: Array, variance: float = 1.0) -> Kernel:
     spread = column_spread(X)
     assert spread is not None
     scale = spread * ard_scale(X.shape[1])
-    low, high = _SKLEARN_BOUNDS
+    low, high = SKLEARN_BOUNDS
     constant = ConstantKernel(variance, (low * variance, high * variance))
     return constant * RBF(scale, np.column_stack([low * scale, high * scale]))

@@ -119,6 +119,9 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
 
     Attributes
     ----------
+    priors_ : dict
+        Name of a hyperparameter -> list of the prior of each element, a frozen scipy.stats
+        distribution on the natural scale (also cut to bounds that the kernel sets).
     posterior_ : dict
         Name of a hyperparameter -> draws on the natural scale, shape
         (n_chains, n_draws), or (n_chains, n_draws, size).
@@ -331,6 +334,15 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
                 "Set likelihood='student-t' and degrees_of_freedom=None, or drop the prior"
             )
         return reasons
+
+    def _advice(self) -> str:
+        is_default = np.ndim(self.alpha) == 0 and self.alpha == _DEFAULT_ALPHA
+        if self._split.noise is not None or not is_default:
+            return ""
+        return (
+            " The kernel has no WhiteKernel and alpha is its default: y is taken as free of "
+            "noise. If it is not, add a WhiteKernel to the kernel, or give alpha."
+        )
 
     def _whole_kernel(self, kernel: Kernel) -> Kernel:
         """Return the kernel with its noise, at the posterior median."""

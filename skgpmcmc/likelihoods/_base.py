@@ -205,7 +205,7 @@ class Likelihood(Observations, ABC):
         """
         raise MissingCapabilityError(
             f"{type(self).__name__} is not a Gaussian likelihood, so it cannot be integrated out "
-            "exactly. Use representation='surr-site' instead."
+            "exactly. Use representation='auto' instead."
         )
 
     def augment(

@@ -80,6 +80,7 @@ def resolve_priors(
     hyperparameters: Iterable[HyperparameterSpec],
     priors: Mapping[str, Any] | None,
     defaults: Callable[[HyperparameterSpec, int], Any],
+    unset_bounds: tuple[float, float] | None = None,
 ) -> list[HyperPrior]:
     """One prior per scalar element of the hyperparameters, in order.
 
@@ -91,6 +92,8 @@ def resolve_priors(
         all its elements, or a sequence with one for each.
     defaults : callable
         ``defaults(spec, index)`` gives the distribution where `priors` has no entry.
+    unset_bounds : (float, float), optional
+        Bounds that nobody has chosen: priors are not cut to them.
 
     Returns
     -------
@@ -123,12 +126,20 @@ def resolve_priors(
         HyperPrior(
             distribution,
             log_scale=spec.log_scale,
-            bounds=None if spec.bounds is None else spec.bounds[index],
+            bounds=_bounds_of(spec, index, unset_bounds),
             name=spec.element_name(index),
         )
         for spec in specs
         for index, distribution in enumerate(_distributions_of(spec, given, defaults))
     ]
+
+
+def _bounds_of(
+    spec: HyperparameterSpec, index: int, unset: tuple[float, float] | None
+) -> NDArray[np.float64] | None:
+    if spec.bounds is None or tuple(spec.bounds[index]) == unset:
+        return None
+    return spec.bounds[index]
 
 
 def _check_names(given: Mapping[str, Any], valid: list[str]) -> None:
