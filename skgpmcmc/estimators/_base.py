@@ -158,7 +158,7 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         options = {
             "priors": self.priors,
             "mean": self.mean,
-            "unset_bounds": SKLEARN_BOUNDS,
+            "unset_bounds": None if self.kernel is None else SKLEARN_BOUNDS,
             **model_options,
         }
         models = [
