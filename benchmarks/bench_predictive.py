@@ -174,15 +174,29 @@ def compare(ours: np.ndarray, other: np.ndarray) -> int:
     return int(np.sign(mean)) if abs(mean) > 2.0 * error else 0
 
 
-def print_summary(outcomes: list[tuple[Problem, dict[str, list[Result]]]]) -> None:
+def read_csv(paths: list[Path]) -> list[tuple[Problem, dict[str, np.ndarray]]]:
+    """Return the first metric of every model on the splits of every problem, from CSV files."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for path in paths:
+        with path.open(newline="") as file:
+            for row in csv.DictReader(file):
+                if row["metric"] == METRICS[row["kind"]][0]:
+                    families = found.setdefault(row["problem"], defaultdict(list))
+                    families[row["family"]].append(float(row["value"]))
+    return [
+        (PROBLEMS[name], {family: np.array(v) for family, v in families.items()})
+        for name, families in found.items()
+    ]
+
+
+def print_summary(outcomes: list[tuple[Problem, dict[str, np.ndarray]]]) -> None:
     """Print the first metric of every model on every problem, and who wins."""
     print("\n### Summary: log loss, or negative log density (mass) a row; smaller is better\n")
     print_row(["problem", *FAMILIES])
     print_row(["---"] * (len(FAMILIES) + 1))
     versus: dict[str, list[int]] = {family: [] for family in FAMILIES}
     among_best = dict.fromkeys(FAMILIES, 0)
-    for problem, results in outcomes:
-        first = {f: values(runs, METRICS[problem.kind][0]) for f, runs in results.items()}
+    for problem, first in outcomes:
         best = min(first, key=lambda family: first[family].mean())
         cells = []
         for family in FAMILIES:
@@ -228,7 +242,13 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="CSV file")
     parser.add_argument("--problems", help=f"some of {','.join(PROBLEMS)}")
     parser.add_argument("--n-jobs", type=int, default=2)
+    parser.add_argument(
+        "--summary", type=Path, nargs="+", help="run nothing; print the summary of CSV files"
+    )
     options = parser.parse_args()
+    if options.summary:
+        print_summary(read_csv(options.summary))
+        return
     names = options.problems.split(",") if options.problems else list(PROBLEMS)
     if options.smoke and not options.problems:
         names = _SMOKE_PROBLEMS
@@ -243,7 +263,9 @@ def main() -> None:
         print_problem(*outcome)
         if options.output:
             write_csv(options.output, *outcome, new=not outcomes)
-        outcomes.append(outcome)
+        problem, results = outcome
+        metric = METRICS[problem.kind][0]
+        outcomes.append((problem, {f: values(runs, metric) for f, runs in results.items()}))
     print_summary(outcomes)
 
 
