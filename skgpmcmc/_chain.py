@@ -125,7 +125,11 @@ class Chain:
         """Run one iteration of the warm-up, the first ones under the approximation."""
         n_approximate = self.settings.n_approximate
         if n_approximate and iteration == 0:
-            self.represent(ApproximateMarginalRepresentation(self.workspace))
+            approximation = ApproximateMarginalRepresentation(self.workspace)
+            if approximation.prepare(self.state):
+                self.representation = approximation
+            else:
+                self.represent(self.representation)
         if n_approximate and iteration == n_approximate:
             self.represent(make_representation(self.settings.representation, self.workspace))
         self.iterate(adapt=self.settings.adapt_widths)

@@ -606,3 +606,29 @@ def test_draws_have_the_right_distribution(name):
 def test_errors_say_what_is_wrong(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("nu", [3.0, 31.9, 32.1, 1e6, 1e12, 1e15, 1e17, 1e30])
+def test_density_given_the_precisions_for_any_degrees_of_freedom(nu):
+    y, latent = np.array([0.5, -1.0, 2.0]), np.zeros(3)
+    likelihood = StudentT(y, degrees_of_freedom=nu)
+    given = likelihood.augment(latent, (1.0,), np.random.default_rng(0))
+    precision = given.gaussian_sites((1.0,)).precision
+    # log N(y; f, s2 / lambda) in s2, whatever the density of lambda.
+    difference = given.log_likelihood(latent, (0.5,)) - given.log_likelihood(latent, (1.0,))
+    expected = -1.5 * np.log(0.5) - 0.5 * float(precision @ y**2)
+    assert difference == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("nu", [1.0, 5.0, 31.9, 32.1, 200.0])
+def test_density_of_the_precisions_is_a_gamma_density(nu):
+    y, latent = np.array([0.5, -1.0, 2.0]), np.zeros(3)
+    likelihood = StudentT(y, 1.0, degrees_of_freedom=None)
+    given = likelihood.augment(latent, (4.0,), np.random.default_rng(0))
+    precision = given.gaussian_sites((4.0,)).precision
+
+    def log_gamma(nu):
+        return stats.gamma.logpdf(precision, 0.5 * nu, scale=2.0 / nu).sum()
+
+    difference = given.log_likelihood(latent, (nu,)) - given.log_likelihood(latent, (4.0,))
+    assert difference == pytest.approx(log_gamma(nu) - log_gamma(4.0), rel=1e-9, abs=1e-9)

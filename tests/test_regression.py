@@ -294,3 +294,19 @@ def test_warning_says_that_y_is_taken_as_free_of_noise():
     model = MCMCGaussianProcessRegressor(1.0 * RBF(1.0), n_warmup=5, n_draws=8, random_state=0)
     with pytest.warns(ConvergenceWarning, match="no WhiteKernel and alpha is its default"):
         model.fit(x, np.sin(x[:, 0]))
+
+
+def test_warm_up_without_its_approximation():
+    X, y = waves(14)
+    alpha = np.array([0.01] * 13 + [1e-20])  # the site of the last row has no finite precision
+    model = MCMCGaussianProcessRegressor(
+        1.0 * RBF(1.0), alpha=alpha, likelihood="student-t", **SHORT
+    )
+    assert np.isfinite(model.fit(X, y).predict(X)).all()
+
+
+def test_weights_that_would_overflow_are_refused():
+    X, y = waves(14)
+    weights = np.array([1e-310] + [1.0] * 13)
+    with pytest.raises(ValueError, match=r"sample_weight.*at least 1e-100"):
+        MCMCGaussianProcessRegressor(**SHORT).fit(X, y, sample_weight=weights)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from problems import COMBINATIONS, LIKELIHOODS, REPEATED, Case, StudentT, make_model
 from problems import REPRESENTATIONS as PROBLEM_REPRESENTATIONS
+from scipy import stats
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, WhiteKernel
 
@@ -839,3 +840,18 @@ def test_rescaled_latents_leave_everything_at_the_new_scale(name, representation
                 np.tril(chain.state.pseudo.lower), np.tril(state.pseudo.lower), rtol=1e-9
             )
     assert len(scales) > 1
+
+
+def test_large_latent_values_do_not_drown_the_density_of_theta():
+    X = np.linspace(-1.0, 1.0, 12)[:, np.newaxis]
+    labels = np.where(X[:, 0] > 0.0, 1.0, -1.0)
+    priors = {"sigma_0": stats.lognorm(s=0.5)}
+    for family, unit in ((BernoulliProbit, 1e9), (BernoulliLogit, 1e18)):
+        model = make_model(family(labels), DotProduct(1.0), priors, X=unit * X, mean="zero")
+        settings = SamplerSettings("collapsed", n_latent_updates=1)
+        chain = Chain.start(model, settings, np.random.default_rng(0), np.zeros(1))
+        thetas = set()
+        for _ in range(20):
+            chain.iterate()
+            thetas.add(float(chain.state.theta[0]))
+        assert len(thetas) == 20

@@ -18,6 +18,8 @@ from ..likelihoods._validation import as_floats, check_rows
 
 # More copies of a row than that leave nothing of the prior in double precision.
 _LARGEST_WEIGHT = 1e12
+# Less weight than that would overflow as a variance.
+_SMALLEST_WEIGHT = 1e-100
 
 
 def as_objects(X: Any) -> Any:
@@ -128,6 +130,13 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
         "sample_weight",
         f"at most {_LARGEST_WEIGHT:g}",
         " A weight counts copies of its row; divide all of them by the same number.",
+    )
+    check_rows(
+        weights,
+        (weights == 0.0) | (weights >= _SMALLEST_WEIGHT),
+        "sample_weight",
+        f"0, or at least {_SMALLEST_WEIGHT:g}",
+        " A weight of 0 leaves its row out.",
     )
     if not weights.any():
         raise ValueError("sample_weight is zero in every row: there is nothing to fit.")

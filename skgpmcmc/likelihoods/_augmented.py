@@ -22,6 +22,19 @@ class GaussianGivenAuxiliaries(Protocol):
         """Return its logarithm, up to a constant that depends on neither argument."""
 
 
+# From here on the series is accurate to rounding, and its terms do not cancel.
+_LARGE = 16.0
+
+
+def _stirling_excess(x: float) -> float:
+    """Return x log x - x - log Gamma(x), accurate for any x."""
+    if x < _LARGE:
+        return x * math.log(x) - x - math.lgamma(x)
+    square = x**-2
+    series = (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0))) / x
+    return 0.5 * math.log(x / (2.0 * math.pi)) - series
+
+
 class SiteLikelihood:
     """The function exp(h f - W f^2 / 2) of each latent value.
 
@@ -70,8 +83,11 @@ class StudentTGivenPrecisions:
         self._scale_and_shape = scale_and_shape
         self._y, self._precision, self._index = y, precision, index
         self._n_latent = n_latent
-        self._sum_of_logs = float(np.log(precision).sum())
-        self._sum = float(precision.sum())
+        excess = precision - 1.0
+        # Each logarithm where it loses no digits.
+        near = np.log1p(np.maximum(excess, -0.5))
+        logs = np.where(excess > -0.5, near, np.log(precision))
+        self._excess = float((logs - excess).sum())
 
     def gaussian_sites(self, params: Sequence[float] = ()) -> Sites:
         """Return the precisions and shifts of the normal noise."""
@@ -89,6 +105,5 @@ class StudentTGivenPrecisions:
         squares = self._precision * (self._y - latent[self._index]) ** 2 / scale2
         noise = -0.5 * float((np.log(scale2) + squares).sum())
         half = 0.5 * nu
-        n = self._precision.size
-        prior = n * (half * math.log(half) - math.lgamma(half))
-        return noise + prior + half * (self._sum_of_logs - self._sum)
+        prior = self._precision.size * _stirling_excess(half) + half * self._excess
+        return noise + prior

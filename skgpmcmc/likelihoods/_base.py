@@ -232,7 +232,7 @@ class Likelihood(Observations, ABC):
         """
         raise MissingCapabilityError(
             f"{type(self).__name__} has no auxiliary variables that make it Gaussian. Use "
-            "representation='surr-site' instead."
+            "representation='auto' instead."
         )
 
     def condition_on(self, others: Sequence[NDArray]) -> None:

@@ -61,7 +61,12 @@ def check_representation(representation: str | float, likelihood: Likelihood) ->
             f"constant surrogate noise); got {representation!r}."
         )
         raise ValueError(msg)
-    REPRESENTATIONS[representation].check(likelihood)
+    try:
+        REPRESENTATIONS[representation].check(likelihood)
+    except MissingCapabilityError as error:
+        raise MissingCapabilityError(
+            f"representation={representation!r} cannot be used here: {error}"
+        ) from None
 
 
 def first_usable(names: Sequence[str], likelihood: Likelihood) -> str:

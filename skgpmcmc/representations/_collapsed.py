@@ -66,6 +66,8 @@ class CollapsedConditional(Conditional):
         super().__init__(workspace, state)
         self._given = given
         self.data = self._pseudodata(state.params)
+        # Relative to the beginning: large latent values make it huge, and cost all digits.
+        self._reference = self.data.log_constant
         covariance, theta = workspace.covariance, state.factor.theta
         self.factor = covariance.noisy_factor(theta, self.data.noise, state.factor)
         if self.factor is not None:
@@ -75,9 +77,9 @@ class CollapsedConditional(Conditional):
         self.workspace.n_likelihoods += 1
         return _Pseudodata(self._given, params)
 
-    @staticmethod
-    def _log_density(factor: CholeskyFactor, data: _Pseudodata, mean: float) -> float:
-        return data.log_constant + factor.log_normal(factor.whiten(data.centre - mean))
+    def _log_density(self, factor: CholeskyFactor, data: _Pseudodata, mean: float) -> float:
+        log_constant = data.log_constant - self._reference
+        return log_constant + factor.log_normal(factor.whiten(data.centre - mean))
 
     def evaluate(self, theta: Array) -> float:
         """Return the log density at theta; -inf where K + S has no factor."""
