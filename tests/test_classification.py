@@ -260,8 +260,11 @@ def test_kernels_that_contradict_themselves_are_refused(kernel, message):
         MCMCGaussianProcessClassifier(kernel, **SHORT).fit(X, y)
 
 
-@pytest.mark.parametrize("name", ["surr-taylor", "post-taylor", "marginal"])
-def test_missing_capabilities_say_what_to_use(name):
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("surr-taylor", "surr-site"), ("post-taylor", "surr-site"), ("marginal", "auto")],
+)
+def test_missing_capabilities_say_what_to_use(name, other):
     X, y = two_classes(8)
-    with pytest.raises(MissingCapabilityError, match="surr-site"):
+    with pytest.raises(MissingCapabilityError, match=f"representation='{name}' .*'{other}'"):
         MCMCGaussianProcessClassifier(representation=name).fit(X, y)

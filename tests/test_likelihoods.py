@@ -527,7 +527,7 @@ def test_labels_have_no_taylor_sites(make):
 @pytest.mark.parametrize("make", [logit, probit, poisson, student])
 def test_only_gaussian_likelihoods_have_gaussian_sites(make):
     likelihood = make()
-    with pytest.raises(MissingCapabilityError, match=f"{type(likelihood).__name__}.*surr-site"):
+    with pytest.raises(MissingCapabilityError, match=f"{type(likelihood).__name__}.*auto"):
         likelihood.gaussian_sites()
 
 
