@@ -63,7 +63,7 @@ class Covariance(ABC):
         """
         moved: list[int] = []
         if current is not None:
-            moved = (theta != current.theta).nonzero()[0].tolist()
+            moved = _moved(theta, current)
             if not moved:
                 return current
         self.n_constructions += 1
@@ -95,7 +95,7 @@ class Covariance(ABC):
         current : CholeskyFactor
             The factor, with or without noise, that stays valid.
         """
-        moved = (theta != current.theta).nonzero()[0].tolist()
+        moved = _moved(theta, current)
         self.n_constructions += bool(moved)
         factor = self._build(theta, 1 - current.slot, current, moved, noise)
         if factor is None:
@@ -104,7 +104,7 @@ class Covariance(ABC):
 
     def factor_beside(self, theta: Array, current: CholeskyFactor) -> CholeskyFactor | None:
         """Return the factor of K at theta, in the buffer beside one that may have noise."""
-        moved = (theta != current.theta).nonzero()[0].tolist()
+        moved = _moved(theta, current)
         return self._build(theta, 1 - current.slot, current, moved)
 
     def rebuild(self, current: CholeskyFactor) -> CholeskyFactor | None:
@@ -161,6 +161,11 @@ class Covariance(ABC):
         unit_variance : float or ndarray of shape (n,) or None
             Its diagonal, a float where that is constant; None where it is not finite.
         """
+
+
+def _moved(theta: Array, current: CholeskyFactor) -> list[int]:
+    """Return the elements of theta that differ from the current ones."""
+    return (theta != current.theta).nonzero()[0].tolist()
 
 
 def _all_finite(variance: float | Array) -> bool:

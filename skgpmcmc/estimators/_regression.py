@@ -286,8 +286,10 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
 
     def _known_noise(self, alpha: Array, variance: float) -> Array:
         """Return alpha; its default, which stands for no noise, in the units of y."""
-        is_default = np.ndim(self.alpha) == 0 and self.alpha == _DEFAULT_ALPHA
-        return alpha * min(1.0, variance) if is_default else alpha
+        return alpha * min(1.0, variance) if self._alpha_is_default() else alpha
+
+    def _alpha_is_default(self) -> bool:
+        return np.ndim(self.alpha) == 0 and self.alpha == _DEFAULT_ALPHA
 
     def _set_scale(self, y: Array, weights: Array | None) -> None:
         """Set what is subtracted from y, and what it is divided by."""
@@ -336,8 +338,7 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         return reasons
 
     def _advice(self) -> str:
-        is_default = np.ndim(self.alpha) == 0 and self.alpha == _DEFAULT_ALPHA
-        if self._split.noise is not None or not is_default:
+        if self._split.noise is not None or not self._alpha_is_default():
             return ""
         return (
             " The kernel has no WhiteKernel and alpha is its default: y is taken as free of "
