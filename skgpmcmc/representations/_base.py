@@ -42,6 +42,7 @@ class Conditional(ABC):
         self._candidate: LatentState | None = None
         self._candidate_log_density = -math.inf
 
+    @abstractmethod
     def evaluate(self, theta: Array) -> float:
         """Return the log density at theta; -inf where the covariance has no factor.
 
@@ -50,6 +51,20 @@ class Conditional(ABC):
         theta : ndarray of shape (n_parameters,)
             Kept, so it must not be modified afterwards.
         """
+
+    def accept(self) -> None:
+        """Make the last candidate the current state."""
+        if self._candidate is None:
+            raise RuntimeError("there is no candidate to accept.")
+        self.state, self._candidate = self._candidate, None
+        self.log_density = self._candidate_log_density
+
+
+class FactorConditional(Conditional):
+    """Each candidate has the factor of its covariance and latent variables of its own."""
+
+    def evaluate(self, theta: Array) -> float:
+        """Return the log density at theta; -inf where the covariance has no factor."""
         self._candidate = None
         layout, state = self.workspace.layout, self.state
         factor = self.workspace.covariance.factor(theta[: layout.n_kernel], state.factor)
@@ -63,13 +78,6 @@ class Conditional(ABC):
         if self._candidate_log_density > -math.inf:  # False for NaN
             self._candidate = candidate
         return self._candidate_log_density
-
-    def accept(self) -> None:
-        """Make the last candidate the current state."""
-        if self._candidate is None:
-            raise RuntimeError("there is no candidate to accept.")
-        self.state, self._candidate = self._candidate, None
-        self.log_density = self._candidate_log_density
 
     @abstractmethod
     def _complete(self, candidate: LatentState) -> float:

@@ -108,9 +108,6 @@ class CollapsedConditional(Conditional):
         super().accept()
         self.factor, self.data = self._candidate_factor, self._candidate_data
 
-    def _complete(self, candidate: LatentState) -> float:
-        raise NotImplementedError("candidates have no latent values.")
-
 
 class CollapsedRepresentation(Representation):
     """Hold auxiliary variables that are drawn anew in each iteration.

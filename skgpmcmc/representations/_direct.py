@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .._model import LatentState, Workspace
-from ._base import Conditional, Representation
+from ._base import Conditional, FactorConditional, Representation
 
 
-class _FixedConditional(Conditional):
+class _FixedConditional(FactorConditional):
     def __init__(self, workspace: Workspace, state: LatentState) -> None:
         super().__init__(workspace, state)
         self._has_params = bool(workspace.likelihood.parameters)
@@ -33,7 +33,7 @@ class FixedRepresentation(Representation):
         return _FixedConditional(self.workspace, state)
 
 
-class _PriorWhiteConditional(Conditional):
+class _PriorWhiteConditional(FactorConditional):
     def __init__(self, workspace: Workspace, state: LatentState) -> None:
         super().__init__(workspace, state)
         self.log_density = state.log_likelihood

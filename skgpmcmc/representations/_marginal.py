@@ -8,12 +8,12 @@ import numpy as np
 
 from .._linalg import Array
 from .._model import LatentState, Workspace
-from ._base import Conditional
+from ._base import Conditional, FactorConditional
 from ._noise import SiteNoise, clip_precision
 from ._pseudo_posterior import PseudoPosteriorRepresentation
 
 
-class _ApproximateConditional(Conditional):
+class _ApproximateConditional(FactorConditional):
     """Laplace's approximation of log of the integral of L(f) N(f; m, K) over f.
 
     It is log L(c) - z^T z / 2 - sum log U_ii at the mean c = m + L z of the

@@ -10,7 +10,7 @@ import numpy as np
 from .._covariance import PseudoPosteriorFactory
 from .._linalg import Array
 from .._model import LatentState, Workspace
-from ._base import Conditional, Representation
+from ._base import Conditional, FactorConditional, Representation
 from ._noise import ConstantNoise, Noise, SiteNoise, TaylorNoise, clip_precision, floor_precision
 
 
@@ -61,7 +61,7 @@ class PseudoPosteriorRepresentation(Representation):
         return True
 
 
-class _PseudoConditional(Conditional):
+class _PseudoConditional(FactorConditional):
     """Holds eta, and what determines the shift of the sites."""
 
     def __init__(
