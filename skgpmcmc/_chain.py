@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ._coordinates import NormalCoordinates
 from ._linalg import Array
 from ._model import (
     LatentGaussianModel,
@@ -25,10 +26,21 @@ from .representations import (
     make_representation,
 )
 from .trace import ChainDraws, Costs
-from .updates import Proposal, WidthAdapter, elliptical_slice_step, metropolis_step, slice_step
+from .updates import (
+    HamiltonianTuner,
+    Point,
+    Proposal,
+    WidthAdapter,
+    elliptical_slice_step,
+    hamiltonian_step,
+    metropolis_step,
+    slice_step,
+)
 
 # Updates of the latent variables for which the auxiliary draws are made at once.
 _BATCH = 5
+# Leapfrog steps of a trajectory at most.
+_MOST_STEPS = 50
 # Updates of the latent variables, at the first theta, before the chain starts.
 _N_FIRST_UPDATES = 100
 
@@ -44,6 +56,8 @@ class ChainSnapshot:
         z, with f = m + L z.
     widths : WidthAdapter
         Brackets, and what their adaptation has seen.
+    tuner : HamiltonianTuner
+        Step sizes, and what their adaptation has seen.
     n_moved : ndarray of shape (n_parameters,)
         Iterations in which each element of theta moved.
     """
@@ -51,6 +65,7 @@ class ChainSnapshot:
     theta: Array
     whitened: Array
     widths: WidthAdapter
+    tuner: HamiltonianTuner
     n_moved: Array
 
 
@@ -87,6 +102,8 @@ class Chain:
         self.n_moved = np.zeros(len(workspace.layout))
         self._prior_widths = initial_widths(workspace.layout, settings.width)
         self.widths = WidthAdapter(self._prior_widths)
+        self.tuner = HamiltonianTuner(len(workspace.layout))
+        self._coordinates = NormalCoordinates(workspace.layout.priors)
         self._whitened = PriorWhiteRepresentation(workspace)
         self._rng = rng
         self.represent(make_representation(settings.representation, workspace))
@@ -116,7 +133,7 @@ class Chain:
         theta: Array | None = None,
     ) -> Chain:
         """Start a chain at theta, or at a draw from its prior, the latents near the data."""
-        workspace = model.workspace()
+        workspace = model.workspace(settings.hamiltonian)
         chain = cls(workspace, settings, rng, workspace.initial_state(rng, theta))
         chain.update_latents(_N_FIRST_UPDATES)
         return chain
@@ -134,6 +151,11 @@ class Chain:
             self.represent(make_representation(self.settings.representation, self.workspace))
         self.iterate(adapt=self.settings.adapt_widths)
 
+    def end_warm_up(self) -> None:
+        """Freeze what was adapted."""
+        self.tuner.freeze()
+        self.n_moved[:] = 0.0
+
     @classmethod
     def restore(
         cls,
@@ -143,12 +165,13 @@ class Chain:
         snapshot: ChainSnapshot,
     ) -> Chain:
         """Return the chain as it was when the snapshot was taken, bit for bit."""
-        workspace = model.workspace()
+        workspace = model.workspace(settings.hamiltonian)
         state = workspace.state_at(snapshot.theta, snapshot.whitened)
         # The chain stood there, at the same numbers.
         assert state is not None
         chain = cls(workspace, settings, rng, state)
         chain.widths = copy.deepcopy(snapshot.widths)
+        chain.tuner = copy.deepcopy(snapshot.tuner)
         chain.n_moved = snapshot.n_moved.copy()
         return chain
 
@@ -166,6 +189,7 @@ class Chain:
             self.state.theta,
             self.state.whitened,
             copy.deepcopy(self.widths),
+            copy.deepcopy(self.tuner),
             self.n_moved.copy(),
         )
 
@@ -188,7 +212,10 @@ class Chain:
     def _sweep(self, adapt: bool) -> None:
         """Update every hyperparameter."""
         before = self.state.theta
-        self._update_hyperparameters()
+        if self.settings.hamiltonian and self.representation.has_gradient:
+            self._hamiltonian(adapt)
+        else:
+            self._update_hyperparameters()
         moves = self.state.theta - before
         self.n_moved += moves != 0.0
         if adapt:
@@ -232,6 +259,36 @@ class Chain:
         )
         if result.moved:
             conditional.accept()
+
+    def _hamiltonian(self, adapt: bool) -> None:
+        """Update theta as a whole along a Hamiltonian trajectory."""
+        conditional = self.representation.condition(self.state, self._rng)
+        coordinates, tuner = self._coordinates, self.tuner
+
+        def evaluate(u: Array) -> Point | None:
+            theta = coordinates.to_theta(u)
+            slope = coordinates.slope(u)
+            log_prior, gradient = coordinates.log_prior(u, theta, slope)
+            if not log_prior > -math.inf:
+                return None
+            log_density = log_prior + conditional.evaluate(theta)
+            if not log_density > -math.inf:
+                return None
+            return Point(u, log_density, gradient + slope * conditional.gradient())
+
+        u = coordinates.from_theta(self.state.theta)
+        slope = coordinates.slope(u)
+        log_prior, gradient = coordinates.log_prior(u, self.state.theta, slope)
+        log_density = log_prior + conditional.log_density
+        start = Point(u, log_density, gradient + slope * conditional.gradient())
+        length = self.settings.path_length * self._rng.uniform(0.5, 1.5)
+        n_steps = max(1, min(_MOST_STEPS, round(length / tuner.step_size)))
+        result = hamiltonian_step(evaluate, start, tuner.step_sizes, n_steps, self._rng)
+        if result.moved:
+            conditional.accept()
+        if adapt:
+            tuner.record(result.point.value, result.acceptance)
+        self.state = conditional.state
 
     def _metropolis(self, proposal: Proposal) -> None:
         """Update theta as a whole (M&A Algorithms 1, 2 and 3)."""

@@ -92,7 +92,7 @@ class ChainGroup:
             for chain in self._in_turn():
                 chain.warm_up(iteration)
         for chain in self.chains:
-            chain.n_moved[:] = 0.0
+            chain.end_warm_up()
 
     def iterate(self) -> None:
         """Run one iteration of every chain."""

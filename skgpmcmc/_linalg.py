@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dtrmm, dtrmv, dtrsm, dtrsv
-from scipy.linalg.lapack import dlauum, dpotrf
+from scipy.linalg.blas import dsymm, dsyr, dsyr2, dsyrk, dtrmm, dtrmv, dtrsm, dtrsv
+from scipy.linalg.lapack import dlauum, dpotrf, dpotri
 
 Array = NDArray[np.float64]
 
@@ -65,3 +65,28 @@ def multiply_lower_matrix(lower: Array, columns: Array) -> Array:
 def solve_lower_matrix(lower: Array, columns: Array) -> Array:
     """Return L^-1 B for a matrix B of column vectors."""
     return dtrsm(1.0, lower, columns, lower=1)
+
+
+def inverse_in_place(lower: Array) -> None:
+    """Overwrite the lower triangle of L by that of (L L^T)^-1."""
+    dpotri(lower, lower=1, overwrite_c=1)
+
+
+def write_products(columns: Array, factor: float, out: Array) -> None:
+    """Overwrite the lower triangle of `out` by that of factor A A^T."""
+    dsyrk(factor, columns, c=out, lower=1, overwrite_c=1)
+
+
+def add_sums(vector: Array, factor: float, matrix: Array) -> None:
+    """Add factor (x_i + x_j) to the lower triangle."""
+    dsyr2(factor, vector, np.ones_like(vector), a=matrix, lower=1, overwrite_a=1)
+
+
+def add_square(vector: Array, factor: float, matrix: Array) -> None:
+    """Add factor x x^T to the lower triangle."""
+    dsyr(factor, vector, a=matrix, lower=1, overwrite_a=1)
+
+
+def multiply_symmetric(lower: Array, columns: Array) -> Array:
+    """Return C B for a symmetric C, given by its lower triangle, and column vectors B."""
+    return dsymm(1.0, lower, columns, lower=1)

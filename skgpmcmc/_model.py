@@ -120,9 +120,9 @@ class LatentGaussianModel:
         samples_mean = constant and not collapse
         self.layout = ParameterLayout(resolved, sizes, n_kernel, samples_mean, location)
 
-    def workspace(self) -> Workspace:
-        """Return buffers and counters for one chain."""
-        return Workspace(self)
+    def workspace(self, gradient: bool = False) -> Workspace:
+        """Return buffers and counters for one chain, that may ask for gradients."""
+        return Workspace(self, gradient)
 
 
 def _kernel_specs(kernel: Kernel, names: Mapping[str, str]) -> list[HyperparameterSpec]:
@@ -193,6 +193,8 @@ class Workspace:
     ----------
     model : LatentGaussianModel
         Shared between chains, never changed.
+    gradient : bool
+        See `Covariance`.
 
     Attributes
     ----------
@@ -200,13 +202,13 @@ class Workspace:
         Evaluations of log L(f).
     """
 
-    def __init__(self, model: LatentGaussianModel) -> None:
+    def __init__(self, model: LatentGaussianModel, gradient: bool = False) -> None:
         self.model = model
         self.layout = model.layout
         self.likelihood = model.likelihood
         offset_variance = model.mean_prior[1] ** 2 if model.mean_prior else 0.0
         self.covariance: Covariance = make_covariance(
-            model.kernel, model.X, model.jitter, offset_variance
+            model.kernel, model.X, model.jitter, offset_variance, gradient
         )
         self.n_likelihoods = 0
 

@@ -45,7 +45,7 @@ class ParameterLayout:
         }
         self.names = [prior.name for prior in priors]
         self.n_kernel = n_kernel
-        self._samples_mean = samples_mean
+        self.samples_mean = samples_mean
         self._fixed_mean = fixed_mean
         self._first_likelihood = n_kernel + samples_mean
 
@@ -54,7 +54,7 @@ class ParameterLayout:
 
     def mean(self, theta: Array) -> float:
         """Return the prior mean of the latent variables."""
-        return float(theta[self.n_kernel]) if self._samples_mean else self._fixed_mean
+        return float(theta[self.n_kernel]) if self.samples_mean else self._fixed_mean
 
     def likelihood_params(self, theta: Array) -> tuple[float, ...]:
         """Return the likelihood's own parameters on their natural scale."""

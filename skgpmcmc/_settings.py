@@ -27,6 +27,11 @@ class SamplerSettings:
     proposal : callable or None
         None: slice sampling of every element of theta in turn. Otherwise one
         Metropolis-Hastings update of the whole vector with this proposal.
+    hamiltonian : bool
+        Whether theta moves along Hamiltonian trajectories instead, in coordinates that make
+        its prior about standard normal; for the representations that have a gradient.
+    path_length : float
+        Mean length of the trajectories, in posterior standard deviations.
     n_warmup, n_draws, thin : int
         Iterations before the first kept draw; kept draws; iterations for each.
     n_approximate : int
@@ -54,6 +59,8 @@ class SamplerSettings:
 
     representation: str | float = "surr-site"
     proposal: Proposal | None = None
+    hamiltonian: bool = False
+    path_length: float = 1.5
     n_warmup: int = 500
     n_draws: int = 500
     thin: int = 1

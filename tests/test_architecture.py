@@ -28,6 +28,7 @@ LAYERS = {
     "skgpmcmc._covariance": 1,
     "skgpmcmc.updates": 1,
     "skgpmcmc._parameters": 2,
+    "skgpmcmc._coordinates": 2,
     "skgpmcmc._model": 3,
     "skgpmcmc._settings": 3,
     "skgpmcmc.representations": 4,

@@ -35,7 +35,11 @@ __all__ = [
 
 
 def make_covariance(
-    kernel: Kernel, X: Any, jitter: float = 1e-6, offset_variance: float = 0.0
+    kernel: Kernel,
+    X: Any,
+    jitter: float = 1e-6,
+    offset_variance: float = 0.0,
+    gradient: bool = False,
 ) -> Covariance:
     """Return the fastest covariance that exists for a kernel.
 
@@ -49,6 +53,8 @@ def make_covariance(
         Added to the diagonal, relative to it.
     offset_variance : float
         Added to every entry.
+    gradient : bool
+        Whether gradients will be asked for.
 
     Returns
     -------
@@ -59,6 +65,6 @@ def make_covariance(
     if form is not None:
         points = np.asarray(X, dtype=np.float64)
         if len(form.length_scale.values) in (1, points.shape[1]):
-            return StationaryCovariance(form, points, jitter, offset_variance)
+            return StationaryCovariance(form, points, jitter, offset_variance, gradient)
     # Where the length scales do not fit X, the kernel's own call says so.
-    return KernelCovariance(kernel, X, jitter, offset_variance)
+    return KernelCovariance(kernel, X, jitter, offset_variance, gradient)

@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 import numpy as np
 
 from .. import _linalg
 from .._linalg import Array
 from ._factor import CholeskyFactor
+
+
+class LogNormalGradient(NamedTuple):
+    """Derivatives of log N(c; m, K + S), and what others are made of.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (n_kernel_parameters,)
+        Along the logarithms of the kernel's free hyperparameters.
+    solution : ndarray of shape (n,)
+        (K + S)^-1 (c - m), the derivative along m.
+    inverse_diagonal : ndarray of shape (n,)
+        Diagonal of (K + S)^-1.
+    """
+
+    theta: Array
+    solution: Array
+    inverse_diagonal: Array
 
 
 class Covariance(ABC):
@@ -27,6 +46,9 @@ class Covariance(ABC):
         Relative to the kernel's diagonal.
     offset_variance : float
         Added to every entry of K.
+    gradient : bool
+        Whether `log_normal_gradient` will be called; each factor then leaves behind what it
+        needs.
 
     Attributes
     ----------
@@ -40,7 +62,9 @@ class Covariance(ABC):
         current one with another `scale`, at no cost.
     """
 
-    def __init__(self, n: int, jitter: float, offset_variance: float) -> None:
+    def __init__(
+        self, n: int, jitter: float, offset_variance: float, gradient: bool = False
+    ) -> None:
         self.n = n
         self.jitter = jitter
         self.offset_variance = offset_variance
@@ -49,6 +73,7 @@ class Covariance(ABC):
         self.scale_parameters: list[int] = []
         self._buffers = _linalg.buffer_pair(n)
         self._diagonals = tuple(_linalg.diagonal_view(buffer) for buffer in self._buffers)
+        self._inverse = np.zeros((n, n)).T if gradient else None
 
     def factor(self, theta: Array, current: CholeskyFactor | None = None) -> CholeskyFactor | None:
         """Return the factor at theta, or None where K is not positive definite.
@@ -102,6 +127,39 @@ class Covariance(ABC):
             self.n_failures += 1
         return factor
 
+    def log_normal_gradient(
+        self, factor: CholeskyFactor, noise: Array, deviation: Array
+    ) -> LogNormalGradient:
+        """Return the gradient of log N(c; m, K + S).
+
+        With A = K + S and a = A^-1 (c - m) it is a sum over G_ij dK_ij, where
+        G = (a a^T - A^-1) / 2: no derivative of a Cholesky factor is needed.
+
+        Parameters
+        ----------
+        factor : CholeskyFactor
+            Of K + S, as `noisy_factor` returned it.
+        noise : ndarray of shape (n,)
+            Diagonal of S.
+        deviation : ndarray of shape (n,)
+            c - m.
+        """
+        inverse = self._inverse
+        assert inverse is not None
+        np.copyto(inverse, factor.lower)
+        _linalg.inverse_in_place(inverse)
+        amplitude = factor.scale**2
+        inverse_diagonal = _linalg.diagonal_view(inverse) / amplitude
+        solution = factor.solve(deviation)
+        # -2 G, in units in which the amplitude is one.
+        _linalg.add_square(solution * factor.scale, -1.0, inverse)
+        # Sum of G_ij K_ij, by K = A - S.
+        noise_part = float(noise @ (solution**2 - inverse_diagonal))
+        along_amplitude = 0.5 * (float(solution @ deviation) - self.n - noise_part)
+        theta = self._contract(factor, inverse, along_amplitude)
+        theta[self.scale_parameters] = along_amplitude
+        return LogNormalGradient(theta, solution, inverse_diagonal)
+
     def factor_beside(self, theta: Array, current: CholeskyFactor) -> CholeskyFactor | None:
         """Return the factor of K at theta, in the buffer beside one that may have noise."""
         moved = _moved(theta, current)
@@ -149,6 +207,25 @@ class Covariance(ABC):
     def _amplitude(self, theta: Array) -> float:
         """Return the common factor of K that `scale_parameters` make."""
         return 1.0
+
+    @abstractmethod
+    def _contract(self, factor: CholeskyFactor, weights: Array, along_amplitude: float) -> Array:
+        """Return the sums of -w_ij / 2 times the derivatives of K / amplitude at a factor.
+
+        Parameters
+        ----------
+        factor : CholeskyFactor
+            Where.
+        weights : ndarray of shape (n, n)
+            w, in the lower triangle; may be overwritten.
+        along_amplitude : float
+            The sum for K / amplitude itself.
+
+        Returns
+        -------
+        sums : ndarray of shape (n_kernel_parameters,)
+            Anything for `scale_parameters`.
+        """
 
     @abstractmethod
     def _write(

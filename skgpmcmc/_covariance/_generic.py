@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
+from .. import _linalg
 from .._linalg import Array
 from ._base import Covariance
 from ._factor import CholeskyFactor
@@ -22,14 +23,19 @@ class KernelCovariance(Covariance):
         Also one of the user's own, also on structured inputs.
     X : array-like of length n
         What the kernel takes.
-    jitter, offset_variance : float
+    jitter, offset_variance, gradient
         See `Covariance`.
     """
 
     def __init__(
-        self, kernel: Kernel, X: Any, jitter: float = 1e-6, offset_variance: float = 0.0
+        self,
+        kernel: Kernel,
+        X: Any,
+        jitter: float = 1e-6,
+        offset_variance: float = 0.0,
+        gradient: bool = False,
     ) -> None:
-        super().__init__(len(X), jitter, offset_variance)
+        super().__init__(len(X), jitter, offset_variance, gradient)
         self._kernel = kernel
         self._X = X
         self._scales = [] if offset_variance else scale_leaves(kernel)
@@ -41,14 +47,26 @@ class KernelCovariance(Covariance):
     def _write(
         self, theta: Array, slot: int, current: CholeskyFactor | None, moved: list[int]
     ) -> float | Array | None:
-        unit_theta = theta.copy()
-        unit_theta[self.scale_parameters] = 0.0
         matrix = self._buffers[slot]
         # K is symmetric: its rows are the columns of the Fortran-ordered buffer.
-        np.copyto(matrix.T, self._kernel.clone_with_theta(unit_theta)(self._X))
+        np.copyto(matrix.T, self._unit_kernel(theta)(self._X))
         diagonal = self._diagonals[slot]
         diagonal *= 1.0 + self.jitter
         if self.offset_variance:
             matrix += self.offset_variance
         constant = (diagonal == diagonal[0]).all()
         return float(diagonal[0]) if constant else diagonal.copy()
+
+    def _unit_kernel(self, theta: Array) -> Kernel:
+        unit_theta = theta.copy()
+        unit_theta[self.scale_parameters] = 0.0
+        return self._kernel.clone_with_theta(unit_theta)
+
+    def _contract(self, factor: CholeskyFactor, weights: Array, along_amplitude: float) -> Array:
+        """Return the sums; see `Covariance._contract`."""
+        _, gradient = self._unit_kernel(factor.theta)(self._X, eval_gradient=True)
+        # Off the diagonal both triangles count, but the lower one alone is given.
+        lower = np.tril(weights)
+        diagonal = _linalg.diagonal_view(lower)
+        diagonal *= 0.5 * (1.0 + self.jitter)
+        return -np.einsum("ij,ijk->k", lower, gradient)

@@ -7,15 +7,17 @@ over one triangle; a move of the signal variance alone rescales the factor.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from .. import _linalg
 from .._linalg import Array
 from ._base import Covariance
 from ._distances import WeightedDistances
 from ._factor import CholeskyFactor
-from ._kernel_form import StationaryForm, product
+from ._kernel_form import Leaf, StationaryForm, product
+from ._slopes import Slopes
 from ._triangle import Triangle
 
 
@@ -68,14 +70,19 @@ class StationaryCovariance(Covariance):
         What `parse` made of the kernel.
     X : ndarray of shape (n, n_features)
         Inputs.
-    jitter, offset_variance : float
+    jitter, offset_variance, gradient
         See `Covariance`.
     """
 
     def __init__(
-        self, form: StationaryForm, X: Array, jitter: float = 1e-6, offset_variance: float = 0.0
+        self,
+        form: StationaryForm,
+        X: Array,
+        jitter: float = 1e-6,
+        offset_variance: float = 0.0,
+        gradient: bool = False,
     ) -> None:
-        super().__init__(X.shape[0], jitter, offset_variance)
+        super().__init__(X.shape[0], jitter, offset_variance, gradient)
         self._form = form
         self._rescales = form.rescales and offset_variance == 0.0
         if self._rescales:
@@ -89,6 +96,10 @@ class StationaryCovariance(Covariance):
         packed = zip(self._triangle.runs, self._triangle.packed_views(work), strict=True)
         self._work = [(work[: run.size], scratch[: run.size], views) for run, views in packed]
         self._views = [self._triangle.matrix_views(buffer) for buffer in self._buffers]
+        self._slopes: Slopes | None = None
+        if gradient:
+            correlate = _CORRELATIONS[form.nu]
+            self._slopes = Slopes(X, form.nu, form.distance_factor, correlate, self._triangle)
 
     def forget(self) -> None:
         """Forget the distances that fused updates, and their rounding errors, have left."""
@@ -105,7 +116,10 @@ class StationaryCovariance(Covariance):
         if not (0.0 < amplitude < math.inf) or weights is None:
             return None
         self._weights[slot] = weights
-        self._fill(slot, weights, axis)
+        if self._slopes is None:
+            self._fill(slot, weights, axis)
+        else:
+            self._fill_with_slopes(slot, weights, self._slopes)
         if self._rescales:
             self._diagonals[slot].fill(1.0 + self.jitter)
             return 1.0 + self.jitter
@@ -122,7 +136,8 @@ class StationaryCovariance(Covariance):
         old = None if current is None else self._weights[current.slot]
         if current is None or old is None:
             return _finite(leaf.natural(theta) ** -2.0), None
-        self._distances.set_base(old)
+        if self._slopes is None:
+            self._distances.set_base(old)
         stop = leaf.start + old.size
         axes = [i - leaf.start for i in moved if leaf.start <= i < stop] if leaf.free else []
         if not axes:
@@ -145,6 +160,55 @@ class StationaryCovariance(Covariance):
             for source, target in zip(sources, targets, strict=True):
                 np.copyto(target, source)
 
+    def _fill_with_slopes(self, slot: int, weights: Array, slopes: Slopes) -> None:
+        """Write the correlations, and keep what the gradient needs."""
+        views = self._views[slot]
+        if slopes.write(weights, self._buffers[slot], views):
+            return
+        write_distances = self._distances.writer(weights, None)
+        for number, ((work, _, sources), targets) in enumerate(zip(self._work, views, strict=True)):
+            write_distances(number, work)
+            for source, target in zip(sources, targets, strict=True):
+                np.copyto(target, source)
+        slopes.correlate(weights, views)
+
+    def _contract(self, factor: CholeskyFactor, weights: Array, along_amplitude: float) -> Array:
+        """Return the sums; see `Covariance._contract`."""
+        slopes, form, theta = self._slopes, self._form, factor.theta
+        axis_weights = self._weights[factor.slot]
+        assert slopes is not None
+        assert axis_weights is not None
+        if not slopes.holds(axis_weights):
+            # The last matrix written was another one: write this one into the other buffer.
+            self._fill_with_slopes(1 - factor.slot, axis_weights, slopes)
+        sums = np.zeros_like(theta)
+        scale = 1.0
+        if not self._rescales:
+            scale = product(form.amplitude, theta)
+            self._contract_sum(theta, weights, along_amplitude, sums)
+        leaf = form.length_scale
+        if leaf.free:
+            stop = leaf.start + len(leaf.values)
+            sums[leaf.start : stop] = scale * slopes.contract(weights)
+        return sums
+
+    def _contract_sum(
+        self, theta: Array, weights: Array, along_amplitude: float, sums: Array
+    ) -> None:
+        """Set the sums for white noises, constants and the amplitude, where these are added."""
+        ones = np.ones((self.n, 1), order="F")
+        everywhere = -0.5 * float(_linalg.multiply_symmetric(weights, ones).sum())
+        diagonal = -0.5 * float(_linalg.diagonal_view(weights).sum())
+        rest = along_amplitude - self.offset_variance * everywhere
+        for leaves, along in [
+            *((leaves, (1.0 + self.jitter) * diagonal) for leaves in self._form.noise),
+            *((leaves, everywhere + self.jitter * diagonal) for leaves in self._form.offset),
+        ]:
+            along *= product(leaves, theta)
+            rest -= along
+            _set_free(leaves, along, sums)
+        _set_free(self._form.amplitude, rest, sums)
+
     def _write_sum(self, slot: int, theta: Array, amplitude: float) -> float:
         offset = sum(product(leaves, theta) for leaves in self._form.offset)
         noise = sum(product(leaves, theta) for leaves in self._form.noise)
@@ -157,6 +221,12 @@ class StationaryCovariance(Covariance):
                     block += everywhere
         self._diagonals[slot].fill(variance)
         return variance
+
+
+def _set_free(leaves: Sequence[Leaf], value: float, sums: Array) -> None:
+    for leaf in leaves:
+        if leaf.free:
+            sums[leaf.start] = value
 
 
 def _finite(weights: Array) -> Array | None:

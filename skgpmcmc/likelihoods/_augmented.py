@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import digamma
 
 from ._sites import Sites
 
@@ -20,6 +21,15 @@ class GaussianGivenAuxiliaries(Protocol):
 
     def log_likelihood(self, latent: NDArray, params: Sequence[float] = ()) -> float:
         """Return its logarithm, up to a constant that depends on neither argument."""
+
+    def expected_score(
+        self, mean: NDArray, variance: NDArray, params: Sequence[float] = ()
+    ) -> NDArray:
+        """Return its derivatives along the logarithms of the parameters, averaged over f.
+
+        The latent values are normal with `mean` and `variance`, (n_latent,). By Fisher's
+        identity that is the derivative of the integral over f.
+        """
 
 
 # From here on the series is accurate to rounding, and its terms do not cancel.
@@ -56,6 +66,12 @@ class SiteLikelihood:
         precision, shift = self._sites
         return float(latent.dot(shift - 0.5 * precision * latent))
 
+    def expected_score(
+        self, mean: NDArray, variance: NDArray, params: Sequence[float] = ()
+    ) -> NDArray:
+        """Return nothing: there are no parameters."""
+        return np.empty(0)
+
 
 class StudentTGivenPrecisions:
     """Normal noise of variance ``s2 / lambda``, and the density of lambda.
@@ -70,6 +86,8 @@ class StudentTGivenPrecisions:
         Which latent value it has.
     n_latent : int
         How many there are.
+    parameters : tuple of str
+        Which of ``noise_level`` and ``degrees_of_freedom`` are in `params`, in their order.
     """
 
     def __init__(
@@ -79,7 +97,9 @@ class StudentTGivenPrecisions:
         precision: NDArray,
         index: NDArray,
         n_latent: int,
+        parameters: Sequence[str],
     ) -> None:
+        self._parameters = parameters
         self._scale_and_shape = scale_and_shape
         self._y, self._precision, self._index = y, precision, index
         self._n_latent = n_latent
@@ -107,3 +127,19 @@ class StudentTGivenPrecisions:
         half = 0.5 * nu
         prior = self._precision.size * _stirling_excess(half) + half * self._excess
         return noise + prior
+
+    def expected_score(
+        self, mean: NDArray, variance: NDArray, params: Sequence[float] = ()
+    ) -> NDArray:
+        """Return the derivatives; see `GaussianGivenAuxiliaries.expected_score`."""
+        scale2, nu = self._scale_and_shape(params)
+        index, half = self._index, 0.5 * nu
+        squares = (self._y - mean[index]) ** 2 + variance[index]
+        along_scale2 = 0.5 * (self._precision * squares / scale2 - 1.0) / scale2
+        along_half = self._precision.size * (math.log(half) - digamma(half)) + self._excess
+        values = dict(zip(self._parameters, params, strict=True))
+        scores = {
+            "noise_level": values.get("noise_level", 0.0) * float(along_scale2.sum()),
+            "degrees_of_freedom": half * along_half,
+        }
+        return np.array([scores[name] for name in self._parameters])

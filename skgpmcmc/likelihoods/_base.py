@@ -208,6 +208,18 @@ class Likelihood(Observations, ABC):
             "exactly. Use representation='auto' instead."
         )
 
+    def expected_score(self, mean: NDArray, variance: NDArray, params: Params = ()) -> NDArray:
+        """Return derivatives along the parameters; see `GaussianGivenAuxiliaries`.
+
+        Raises
+        ------
+        MissingCapabilityError
+            For a likelihood that is not Gaussian.
+        """
+        raise MissingCapabilityError(
+            f"{type(self).__name__} has no derivatives along its parameters. Use slice sampling."
+        )
+
     def augment(
         self, latent: NDArray, params: Params, rng: np.random.Generator
     ) -> GaussianGivenAuxiliaries:

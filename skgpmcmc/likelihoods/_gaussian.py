@@ -154,6 +154,15 @@ class Gaussian(Likelihood):
         precision = sums.total / factor
         return Sites(precision, precision * sums.centre)
 
+    def expected_score(self, mean: NDArray, variance: NDArray, params: Params = ()) -> NDArray:
+        """Return the derivative along log noise_level; see `GaussianGivenAuxiliaries`."""
+        if not self.parameters:
+            return np.empty(0)
+        total = self._variance(params)
+        squares = (self.y - self._at_observations(mean)) ** 2 + self._at_observations(variance)
+        along_total = 0.5 * (squares / total - 1.0) / total
+        return np.array([self._noise_level(params) * float(self._weighted(along_total).sum())])
+
     def taylor_sites(self, params: Params = ()) -> Sites:
         """Return `gaussian_sites`."""
         return self.gaussian_sites(params)

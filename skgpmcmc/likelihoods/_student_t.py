@@ -197,7 +197,9 @@ class StudentT(Likelihood):
         squares = (y - latent[index]) ** 2 / scale2
         precision = rng.gamma(0.5 * (nu + 1.0), size=y.size) / (0.5 * (nu + squares))
         precision = np.maximum(precision, _SMALLEST)
-        return StudentTGivenPrecisions(scale_and_shape, y, precision, index, self.n_latent)
+        return StudentTGivenPrecisions(
+            scale_and_shape, y, precision, index, self.n_latent, self.parameters
+        )
 
     def sample(
         self,

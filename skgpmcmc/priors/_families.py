@@ -101,6 +101,25 @@ def standard_log_density(
     return kernel, loc, scale, float(distribution.logpdf(inside)) - kernel((inside - loc) / scale)
 
 
+def _no_slope(z: float) -> float:
+    return 0.0
+
+
+def _normal_slope(z: float) -> float:
+    return -z
+
+
+_KERNEL_SLOPES: dict[type, Callable[[float], float]] = {
+    type(stats.uniform): _no_slope,
+    type(stats.norm): _normal_slope,
+}
+
+
+def slope_of_kernel(distribution: Any) -> Callable[[float], float] | None:
+    """Return the derivative of a kernel of `standard_log_density`, where it is known."""
+    return _KERNEL_SLOPES.get(type(distribution.dist))
+
+
 def _log_of_lognorm(s: float, scale: float) -> Any:
     return stats.norm(loc=math.log(scale), scale=s)
 

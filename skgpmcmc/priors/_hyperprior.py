@@ -10,9 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from ._families import Truncated, describe, logarithm_of, parameters_of, standard_log_density
+from ._families import (
+    Truncated,
+    describe,
+    logarithm_of,
+    parameters_of,
+    slope_of_kernel,
+    standard_log_density,
+)
 
 _LARGEST = sys.float_info.max
+# Relative step of numerical derivatives.
+_DIFFERENCE = 1e-6
 # A hyperparameter that under- or overflows on the natural scale is of no use to a kernel.
 _LOG_RANGE = (math.log(sys.float_info.min), math.log(_LARGEST))
 
@@ -93,6 +102,7 @@ class HyperPrior:
                 f"{self.natural(self.support).tolist()}. Widen the bounds, or move the prior."
             )
         centre = float(self._truncated.quantile(0.5))
+        self._kernel_slope = None if self._exponential else slope_of_kernel(working)
         self._constant = math.nan
         if mass <= 1.0 + 1e-9 and math.isfinite(centre):
             self._kernel, self._loc, self._scale, constant = standard_log_density(working, centre)
@@ -132,6 +142,19 @@ class HyperPrior:
         value = float(value)
         working, log_jacobian = (math.exp(value), value) if self._exponential else (value, 0.0)
         return self._constant + log_jacobian + self._kernel((working - self._loc) / self._scale)
+
+    def score(self, value: float) -> float:
+        """Return the derivative of the log density on the sampling scale.
+
+        The value must be inside the support. Exact for priors that are flat or normal on the
+        sampling scale, such as log-uniform and log-normal ones; by central differences for
+        others, with an error of about 1e-6.
+        """
+        if self._kernel_slope is not None:
+            return self._kernel_slope((value - self._loc) / self._scale) / self._scale
+        step = _DIFFERENCE * max(1.0, abs(value))
+        left, right = max(value - step, self._lowest), min(value + step, self._highest)
+        return (self.log_density(right) - self.log_density(left)) / (right - left)
 
     def sample(
         self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None

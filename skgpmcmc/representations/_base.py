@@ -10,6 +10,7 @@ import numpy as np
 
 from .._linalg import Array
 from .._model import LatentState, Workspace
+from ..exceptions import MissingCapabilityError
 from ..likelihoods import Likelihood
 
 
@@ -51,6 +52,18 @@ class Conditional(ABC):
         theta : ndarray of shape (n_parameters,)
             Kept, so it must not be modified afterwards.
         """
+
+    def gradient(self) -> Array:
+        """Return the gradient of the log density along theta, at the last candidate.
+
+        Where there is none, at the current state.
+
+        Raises
+        ------
+        MissingCapabilityError
+            If there is no gradient.
+        """
+        raise MissingCapabilityError("this representation has no gradient.")
 
     def accept(self) -> None:
         """Make the last candidate the current state."""
@@ -106,11 +119,14 @@ class Representation(ABC):
     draws_latents_exactly : bool
         Whether `refresh` draws f from its exact conditional, so that no other
         update of the latent variables is needed.
+    has_gradient : bool
+        Whether its conditionals have a gradient.
     required_sites : str or None
         Name of the method by which the likelihood must supply sites.
     """
 
     draws_latents_exactly: ClassVar[bool] = False
+    has_gradient: ClassVar[bool] = False
     required_sites: ClassVar[str | None] = None
 
     def __init__(self, workspace: Workspace) -> None:

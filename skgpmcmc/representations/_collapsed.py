@@ -103,6 +103,28 @@ class CollapsedConditional(Conditional):
             self._candidate_log_density = log_density
         return log_density
 
+    def gradient(self) -> Array:
+        """Return the gradient along theta; see `Conditional.gradient`."""
+        factor, data, state = self.factor, self.data, self.state
+        if self._candidate is not None:
+            state = self._candidate
+            factor, data = self._candidate_factor, self._candidate_data
+        assert factor is not None
+        slope = self.workspace.covariance.log_normal_gradient(
+            factor, data.noise, data.centre - state.mean
+        )
+        layout = self.workspace.layout
+        gradient = np.empty(len(layout))
+        gradient[: layout.n_kernel] = slope.theta
+        if layout.samples_mean:
+            gradient[layout.n_kernel] = slope.solution.sum()
+        if data.params:
+            mean = data.centre - data.noise * slope.solution
+            variance = data.noise * (1.0 - data.noise * slope.inverse_diagonal)
+            scores = self._given.expected_score(mean, variance, data.params)
+            gradient[-len(scores) :] = scores
+        return gradient
+
     def accept(self) -> None:
         """Make the last candidate the current state."""
         super().accept()
@@ -117,6 +139,7 @@ class CollapsedRepresentation(Representation):
     forgotten, so that other updates of f may follow.
     """
 
+    has_gradient = True
     _conditional: CollapsedConditional
 
     @classmethod

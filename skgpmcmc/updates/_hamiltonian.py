@@ -1,0 +1,179 @@
+"""Hamiltonian Monte Carlo with a diagonal metric (Neal 2011), and its adaptation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from .._linalg import Array
+
+# Hoffman and Gelman (2014), section 3.2: dual averaging of the logarithm of the step size.
+_TARGET_ACCEPTANCE = 0.7
+_SHRINKAGE, _OFFSET, _FORGETTING = 0.05, 10.0, 0.75
+_FIRST_STEP_SIZE = 0.2
+# Iterations that estimate the first metric, the next window is twice as long; how much
+# a small variance weighs in each, in iterations (as in Stan).
+_FIRST_WINDOW = 25
+_REGULARISATION, _SMALL_VARIANCE = 5.0, 1e-3
+
+
+class Point(NamedTuple):
+    """A vector, and the log density and its gradient there."""
+
+    value: Array
+    log_density: float
+    gradient: Array
+
+
+class HamiltonianResult(NamedTuple):
+    """What one trajectory came to.
+
+    Attributes
+    ----------
+    point : Point
+        The new point; the old one where `moved` is False.
+    acceptance : float
+        Probability with which the end of the trajectory was to be accepted.
+    moved : bool
+        Whether it was. If so it was the last point evaluated.
+    """
+
+    point: Point
+    acceptance: float
+    moved: bool
+
+
+def hamiltonian_step(
+    evaluate: Callable[[Array], Point | None],
+    point: Point,
+    step_sizes: Array,
+    n_steps: int,
+    rng: np.random.Generator,
+) -> HamiltonianResult:
+    """Update a vector by one Hamiltonian trajectory; leaves exp(log_density) invariant.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Vector -> Point, or None where the density is zero or not finite: the trajectory
+        then ends, and the vector stays.
+    point : Point
+        Where the trajectory begins.
+    step_sizes : ndarray
+        Step size of each element, positive.
+    n_steps : int
+        Leapfrog steps.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    result : HamiltonianResult
+        New point, the probability of acceptance, and whether it moved.
+
+    References
+    ----------
+    Neal (2011), MCMC using Hamiltonian dynamics, Figure 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgpmcmc.updates import Point, hamiltonian_step
+    >>> def evaluate(x):
+    ...     return Point(x, -0.5 * float(x @ x), -x)
+    >>> rng = np.random.default_rng(0)
+    >>> start = evaluate(np.zeros(2))
+    >>> hamiltonian_step(evaluate, start, np.full(2, 0.1), 10, rng).moved
+    True
+    """
+    momentum = rng.standard_normal(point.value.shape)
+    level = rng.standard_exponential()
+    start_energy = point.log_density - 0.5 * float(momentum @ momentum)
+    current = point
+    momentum = momentum + 0.5 * step_sizes * point.gradient
+    for step in range(n_steps):
+        proposed = evaluate(current.value + step_sizes * momentum)
+        if proposed is None or not np.isfinite(proposed.gradient).all():
+            return HamiltonianResult(point, 0.0, False)
+        current = proposed
+        last = step == n_steps - 1
+        momentum = momentum + (0.5 if last else 1.0) * step_sizes * current.gradient
+    change = current.log_density - 0.5 * float(momentum @ momentum) - start_energy
+    if not change > -level:  # also for NaN
+        acceptance = math.exp(min(change, 0.0)) if change == change else 0.0
+        return HamiltonianResult(point, acceptance, False)
+    return HamiltonianResult(current, math.exp(min(change, 0.0)), True)
+
+
+class HamiltonianTuner:
+    """Step size by dual averaging and a diagonal metric, both frozen after the warm-up.
+
+    The metric is estimated in windows that double in length, so that the start of the
+    chain is forgotten.
+
+    Parameters
+    ----------
+    size : int
+        Length of the vector.
+
+    Attributes
+    ----------
+    step_sizes : ndarray of shape (size,)
+        For the next trajectory.
+
+    References
+    ----------
+    Hoffman and Gelman (2014), The No-U-Turn sampler, section 3.2.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._scales = np.ones(size)
+        self._window = _FIRST_WINDOW
+        self._restart_steps(_FIRST_STEP_SIZE * size**-0.25)
+        self._restart_metric()
+
+    def _restart_steps(self, step_size: float) -> None:
+        self._centre = math.log(10.0 * step_size)
+        self._count, self._shortfall, self._averaged = 0, 0.0, 0.0
+        self._set_step(step_size)
+
+    def _set_step(self, step_size: float) -> None:
+        self.step_size = step_size
+        self.step_sizes = step_size * self._scales
+
+    def _restart_metric(self) -> None:
+        self._n_positions = 0
+        self._mean = np.zeros_like(self._scales)
+        self._squares = np.zeros_like(self._scales)
+
+    def record(self, value: Array, acceptance: float) -> None:
+        """Take in where a trajectory of the warm-up has led, and how probable its end was."""
+        self._count += 1
+        weight = 1.0 / (self._count + _OFFSET)
+        self._shortfall += weight * (_TARGET_ACCEPTANCE - acceptance - self._shortfall)
+        logarithm = self._centre - math.sqrt(self._count) / _SHRINKAGE * self._shortfall
+        weight = self._count**-_FORGETTING
+        self._averaged += weight * (logarithm - self._averaged)
+        self._set_step(math.exp(logarithm))
+        self._n_positions += 1
+        step = value - self._mean
+        self._mean += step / self._n_positions
+        self._squares += step * (value - self._mean)
+        if self._n_positions == self._window:
+            self._end_window()
+
+    def _end_window(self) -> None:
+        variance = self._squares / (self._n_positions - 1)
+        weight = self._n_positions / (self._n_positions + _REGULARISATION)
+        self._scales = np.sqrt(weight * variance + (1.0 - weight) * _SMALL_VARIANCE)
+        self._window *= 2
+        self._restart_steps(math.exp(self._averaged))
+        self._restart_metric()
+
+    def freeze(self) -> None:
+        """End the adaptation."""
+        if self._count:
+            self._set_step(math.exp(self._averaged))
