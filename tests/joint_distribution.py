@@ -36,6 +36,7 @@ def one_iteration(settings: SamplerSettings) -> Transition:
         chain.iterate()
         return chain
 
+    transition.gradient = settings.hamiltonian
     return transition
 
 
@@ -69,7 +70,7 @@ def _draw(model, transition, size, rng):
     """Return statistics after one transition, and of fresh draws, shape (2, size, d)."""
     columns = [prior.sample(rng, size=2 * size) for prior in model.layout.priors]
     thetas = np.stack(columns, axis=-1) if columns else np.empty((2 * size, 0))
-    workspace = model.workspace()
+    workspace = model.workspace(getattr(transition, "gradient", False))
     moved, fresh = [], []
     for before, other in zip(thetas[:size], thetas[size:], strict=True):
         observed, state = _joint_draw(model, workspace, before, rng)

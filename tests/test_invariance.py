@@ -42,6 +42,21 @@ def test_iteration_leaves_joint_distribution_invariant(name, representation, upd
     assert is_invariant(model, one_iteration(settings), seed=0)
 
 
+#: Long steps, so that many proposals are rejected.
+HAMILTONIAN = {"hamiltonian": True, "path_length": 0.6}
+
+
+@pytest.mark.parametrize(
+    ("name", "representation"), [c for c in COMBINATIONS if c[1] in ("marginal", "collapsed")]
+)
+def test_hamiltonian_trajectories(name, representation):
+    model = make_model(LIKELIHOODS[name].make())
+    settings = SamplerSettings(
+        representation, n_latent_updates=1, whitened_updates=True, **HAMILTONIAN
+    )
+    assert is_invariant(model, one_iteration(settings), seed=4)
+
+
 KERNELS = {
     "generic-path": ConstantKernel(1.0) * RationalQuadratic(length_scale=1.0, alpha=1.0),
     "varying-diagonal": ConstantKernel(1.0) * RBF(1.0) + DotProduct(sigma_0=0.5),
@@ -65,6 +80,13 @@ def test_kernels(kernel, representation):
     model = make_model(LIKELIHOODS["logit"].make(), KERNELS[kernel], KERNEL_PRIORS)
     settings = SamplerSettings(representation, n_latent_updates=1, whitened_updates=True)
     assert is_invariant(model, one_iteration(settings), seed=1)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_hamiltonian_trajectories_with_kernels(kernel):
+    model = make_model(LIKELIHOODS["logit"].make(), KERNELS[kernel], KERNEL_PRIORS)
+    settings = SamplerSettings("collapsed", n_latent_updates=1, **HAMILTONIAN)
+    assert is_invariant(model, one_iteration(settings), seed=5)
 
 
 @pytest.mark.parametrize("options", [{"mean": "zero"}, {"collapse_mean": True}], ids=str)

@@ -11,6 +11,7 @@ from problems import LIKELIHOODS, PRIORS, make_model
 from scipy import stats
 
 from skgpmcmc import _chain
+from skgpmcmc._coordinates import NormalCoordinates
 from skgpmcmc._model import LatentState
 from skgpmcmc._settings import SamplerSettings
 from skgpmcmc.likelihoods import (
@@ -22,7 +23,7 @@ from skgpmcmc.likelihoods import (
     _augmented,
 )
 from skgpmcmc.representations import _collapsed, _direct, _noise, _pseudo_posterior
-from skgpmcmc.updates import StepResult
+from skgpmcmc.updates import HamiltonianResult, StepResult
 
 _SURROGATE_LOG_RATIO = _pseudo_posterior._SurrogateConditional._log_ratio
 
@@ -208,3 +209,29 @@ def test_the_intact_transition_with_bounded_priors_is_accepted():
     model = make_model(LIKELIHOODS["logit"].make(), priors=BOUNDED)
     settings = SamplerSettings("prior-white", n_latent_updates=1, width=2.0)
     assert is_invariant(model, one_iteration(settings), seed=0)
+
+
+def _accepts_every_trajectory(evaluate, point, step_sizes, n_steps, rng):
+    momentum = rng.standard_normal(point.value.shape) + 0.5 * step_sizes * point.gradient
+    end = evaluate(point.value + 8.0 * step_sizes * momentum)
+    return HamiltonianResult(end or point, 1.0, end is not None)
+
+
+def _forgets_the_slope(coordinates, u, theta, slope):
+    """The Jacobian of the coordinates is missing: wrong for priors of their own density."""
+    value, gradient = _LOG_PRIOR(coordinates, u, theta, slope)
+    return value - float(np.log(np.abs(slope)).sum()), gradient
+
+
+_LOG_PRIOR = NormalCoordinates.log_prior
+
+
+@pytest.mark.parametrize("fault", ["none", "acceptance", "jacobian"])
+def test_hamiltonian_trajectories(fault, monkeypatch):
+    if fault == "acceptance":
+        monkeypatch.setattr(_chain, "hamiltonian_step", _accepts_every_trajectory)
+    if fault == "jacobian":
+        monkeypatch.setattr(NormalCoordinates, "log_prior", _forgets_the_slope)
+    model = make_model(LIKELIHOODS["logit"].make(), priors=BOUNDED)
+    settings = SamplerSettings("collapsed", n_latent_updates=1, hamiltonian=True)
+    assert is_invariant(model, one_iteration(settings), seed=0) == (fault == "none")
