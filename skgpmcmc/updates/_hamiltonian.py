@@ -132,7 +132,7 @@ class HamiltonianTuner:
     def __init__(self, size: int) -> None:
         self._scales = np.ones(size)
         self._window = _FIRST_WINDOW
-        self._restart_steps(_FIRST_STEP_SIZE * size**-0.25)
+        self._restart_steps(_FIRST_STEP_SIZE * max(size, 1) ** -0.25)
         self._restart_metric()
 
     def _restart_steps(self, step_size: float) -> None:
