@@ -102,7 +102,9 @@ class Chain:
         self.n_moved = np.zeros(len(workspace.layout))
         self._prior_widths = initial_widths(workspace.layout, settings.width)
         self.widths = WidthAdapter(self._prior_widths)
-        self.tuner = HamiltonianTuner(len(workspace.layout))
+        self.tuner = HamiltonianTuner(
+            len(workspace.layout), settings.n_warmup - settings.n_approximate
+        )
         self._coordinates = NormalCoordinates(workspace.layout.priors)
         self._whitened = PriorWhiteRepresentation(workspace)
         self._rng = rng

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from problems import COMBINATIONS, LIKELIHOODS, make_model
 from scipy import stats
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, RationalQuadratic
 from test_covariance import FAST_KERNELS, inputs
 
+from skgpmcmc import MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor
 from skgpmcmc._coordinates import NormalCoordinates
 from skgpmcmc._covariance import KernelCovariance, make_covariance
 from skgpmcmc._sampler import run_chains
@@ -19,6 +20,7 @@ from skgpmcmc.likelihoods import Gaussian
 from skgpmcmc.priors import HyperPrior
 from skgpmcmc.representations import make_representation
 from skgpmcmc.updates import HamiltonianTuner, Point, hamiltonian_step
+from skgpmcmc.updates._hamiltonian import _window_ends
 
 STEP = 1e-5
 
@@ -192,7 +194,7 @@ def test_tuner_finds_scales_and_a_step_size_of_order_one():
     def evaluate(x):
         return Point(x, -0.5 * float(((x / scales) ** 2).sum()), -x / scales**2)
 
-    rng, tuner = np.random.default_rng(6), HamiltonianTuner(3)
+    rng, tuner = np.random.default_rng(6), HamiltonianTuner(3, 1000)
     point, acceptances = evaluate(np.zeros(3)), []
     for iteration in range(1500):
         result = hamiltonian_step(evaluate, point, tuner.step_sizes, 5, rng)
@@ -207,6 +209,14 @@ def test_tuner_finds_scales_and_a_step_size_of_order_one():
     np.testing.assert_array_less(0.4 * scales, tuner.step_sizes / tuner.step_size)
     np.testing.assert_array_less(tuner.step_sizes / tuner.step_size, 2.5 * scales)
     assert 0.5 < np.mean(acceptances) < 0.98
+
+
+WINDOW_ENDS = {0: [], 49: [], 50: [25], 99: [74], 100: [25, 75], 220: [25, 75, 195]}
+
+
+@pytest.mark.parametrize(("n_iterations", "ends"), WINDOW_ENDS.items())
+def test_windows_of_the_metric(n_iterations, ends):
+    assert _window_ends(n_iterations) == ends
 
 
 def test_slice_and_hamiltonian_sampling_agree():
@@ -227,3 +237,47 @@ def test_slice_and_hamiltonian_sampling_agree():
         error = math.hypot(row["mcse"], other["mcse"])
         assert abs(row["mean"] - other["mean"]) < 4.5 * error, name
         assert other["rhat"] < 1.05
+
+
+X = np.random.default_rng(9).uniform(-2.0, 2.0, (30, 2))
+SHORT = {"n_chains": 2, "n_warmup": 100, "n_draws": 60, "random_state": 0}
+
+
+class NoGradient(RBF):
+    """A user's kernel without a gradient."""
+
+    def __call__(self, X, Y=None, eval_gradient=False):
+        if eval_gradient:
+            raise NotImplementedError
+        return super().__call__(X, Y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kernel", [None, 1.5 * RBF(1.0), 1.5 * RationalQuadratic()])
+def test_estimators_take_hmc_and_continue_it(kernel):
+    target = {
+        MCMCGaussianProcessClassifier: X[:, 0] > 0.2,
+        MCMCGaussianProcessRegressor: X[:, 0] + 0.1 * X[:, 1],
+    }
+    for estimator, y in target.items():
+        model = estimator(kernel, hyperparameter_update="hmc", **SHORT)
+        whole = model.fit(X, y).trace_.theta
+        part = estimator(kernel, hyperparameter_update="hmc", warm_start=True, **SHORT)
+        part.set_params(n_draws=30).fit(X, y)
+        part.set_params(n_draws=60).fit(X, y)
+        np.testing.assert_array_equal(part.trace_.theta, whole)
+        assert (model.trace_.moved > 0.3).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"representation": "surr-site"}, "'marginal' or 'collapsed'; got representation='surr-s"),
+        ({"representation": 0.5}, "'marginal' or 'collapsed'; got representation=0.5"),
+        ({"kernel": NoGradient(1.0)}, "eval_gradient=True; NoGradient"),
+    ],
+)
+def test_hmc_where_there_is_no_gradient(options, message):
+    model = MCMCGaussianProcessClassifier(hyperparameter_update="hmc", **SHORT)
+    with pytest.raises(ValueError, match=message):
+        model.set_params(**options).fit(X, X[:, 0] > 0)

@@ -8,7 +8,13 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from ._base import Covariance
-from ._checks import check_hyperparameters, check_kernel, check_kernel_call, describe_fault
+from ._checks import (
+    check_hyperparameters,
+    check_kernel,
+    check_kernel_call,
+    describe_fault,
+    has_gradient,
+)
 from ._factor import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
 from ._generic import KernelCovariance
 from ._kernel_form import parse
@@ -28,6 +34,7 @@ __all__ = [
     "check_kernel",
     "check_kernel_call",
     "describe_fault",
+    "has_gradient",
     "make_covariance",
     "split_white_noise",
     "working_memory",

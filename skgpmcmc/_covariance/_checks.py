@@ -104,6 +104,15 @@ def check_kernel_call(kernel: Kernel, rows: Any) -> None:
         )
 
 
+def has_gradient(kernel: Kernel, rows: Any) -> bool:
+    """Return whether a kernel returns the gradient of its matrix, as scikit-learn's do."""
+    try:
+        _, gradient = kernel(rows, eval_gradient=True)
+    except Exception:  # a kernel of the user's own may raise anything
+        return False
+    return np.shape(gradient) == (len(rows), len(rows), kernel.n_dims)
+
+
 def check_kernel(kernel: Kernel, X: Any) -> None:
     """Raise an error for a kernel that is no covariance function at these inputs.
 

@@ -14,7 +14,7 @@ from sklearn.gaussian_process.kernels import CompoundKernel, Kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._covariance import check_hyperparameters, check_kernel
+from .._covariance import check_hyperparameters, check_kernel, has_gradient
 from .._linalg import Array
 from .._model import LatentGaussianModel
 from .._sampler import run_groups
@@ -58,7 +58,7 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         "kernel": [None, Kernel],
         "mean": [StrOptions({"zero", "constant"})],
         "representation": [StrOptions({"auto", *REPRESENTATIONS}), Real],
-        "hyperparameter_update": [StrOptions({"slice"}), callable],
+        "hyperparameter_update": [StrOptions({"slice", "hmc"}), callable],
         "n_latent_updates": [Interval(Integral, 1, None, closed="left")],
         "priors": [dict, None],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
@@ -165,7 +165,7 @@ class BaseMCMCGaussianProcess(BaseEstimator):
             [LatentGaussianModel(kernel, X, likelihood, **options) for likelihood in group]
             for group in groups
         ]
-        settings = self._settings(groups[0][0])
+        settings = self._settings(groups[0][0], kernel)
         continuation = Continuation.of(self, models, self.n_draws)
         self._traces = run_groups(
             models,
@@ -215,20 +215,24 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         theta = np.median(trace.all_theta(), axis=0) if len(trace.layout) else np.empty(0)
         return self._latent_kernel.clone_with_theta(theta[: trace.layout.n_kernel])
 
-    def _settings(self, likelihood: Likelihood) -> SamplerSettings:
+    def _settings(self, likelihood: Likelihood, kernel: Kernel) -> SamplerSettings:
         update = self.hyperparameter_update
         if isinstance(update, type):
             raise ValueError(
-                "hyperparameter_update must be 'slice' or a proposal that can be called with theta "
-                f"and a generator; got the class {update.__name__}. Give an instance of it."
+                "hyperparameter_update must be 'slice', 'hmc' or a proposal that can be called "
+                f"with theta and a generator; got the class {update.__name__}. "
+                "Give an instance of it."
             )
         representation = self.representation
         if representation == "auto":
             representation = first_usable(self._representations, likelihood)
+        if update == "hmc":
+            check_gradient(representation, kernel, self.X_train_)
         exact = representation == "marginal"
         return SamplerSettings(
             representation=representation,
-            proposal=None if update == "slice" else update,
+            proposal=None if isinstance(update, str) else update,
+            hamiltonian=update == "hmc",
             n_warmup=self.n_warmup,
             n_draws=self.n_draws,
             thin=self.thin,
@@ -286,6 +290,23 @@ class BaseMCMCGaussianProcess(BaseEstimator):
             return mean
         spread = spreads[0] if single else np.stack(spreads, axis=-1)
         return mean, np.sqrt(spread) if return_std else spread
+
+
+def check_gradient(representation: str | float, kernel: Kernel, X: Any) -> None:
+    """Raise an error if theta cannot move along Hamiltonian trajectories."""
+    known = REPRESENTATIONS.get(representation) if isinstance(representation, str) else None
+    if known is None or not known.has_gradient:
+        names = [repr(name) for name, r in REPRESENTATIONS.items() if r.has_gradient]
+        raise ValueError(
+            f"hyperparameter_update='hmc' needs a representation with a gradient, "
+            f"{' or '.join(names)}; got representation={representation!r}. Use "
+            "hyperparameter_update='slice'."
+        )
+    if not has_gradient(kernel, X[:2]):
+        raise ValueError(
+            f"hyperparameter_update='hmc' needs a kernel that returns its gradient with "
+            f"eval_gradient=True; {kernel} does not. Use hyperparameter_update='slice'."
+        )
 
 
 def check_one_spread(return_std: bool, return_cov: bool) -> None:

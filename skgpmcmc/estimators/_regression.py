@@ -82,10 +82,11 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         Student-t noise), ``"surr-site"``, ``"surr-taylor"``, ``"post-site"``,
         ``"post-taylor"``, ``"prior-white"``, ``"fixed"``, or the variance of constant
         surrogate noise.
-    hyperparameter_update : "slice" or callable, default="slice"
-        Slice sampling, or a Metropolis-Hastings proposal: a callable that takes the
-        vector theta and a generator, and returns the proposed vector and
-        log q(old; new) - log q(new; old).
+    hyperparameter_update : "slice", "hmc" or callable, default="slice"
+        Slice sampling; Hamiltonian Monte Carlo, for the representations "marginal" and
+        "collapsed" and kernels that have a gradient; or a Metropolis-Hastings proposal: a
+        callable that takes the vector theta and a generator, and returns the proposed
+        vector and log q(old; new) - log q(new; old).
     n_latent_updates : int, default=10
         Elliptical slice updates of the latent function in each iteration.
     priors : dict, default=None

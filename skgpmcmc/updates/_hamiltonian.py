@@ -17,6 +17,8 @@ _FIRST_STEP_SIZE = 0.2
 # Iterations that estimate the first metric, the next window is twice as long; how much
 # a small variance weighs in each, in iterations (as in Stan).
 _FIRST_WINDOW = 25
+# Iterations after the last window, for the step size.
+_LAST_ITERATIONS = 25
 _REGULARISATION, _SMALL_VARIANCE = 5.0, 1e-3
 
 
@@ -118,6 +120,8 @@ class HamiltonianTuner:
     ----------
     size : int
         Length of the vector.
+    n_iterations : int
+        Length of the warm-up. The last of it adapts the step size to the last metric.
 
     Attributes
     ----------
@@ -129,9 +133,10 @@ class HamiltonianTuner:
     Hoffman and Gelman (2014), The No-U-Turn sampler, section 3.2.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, n_iterations: int) -> None:
         self._scales = np.ones(size)
-        self._window = _FIRST_WINDOW
+        self._n_recorded = 0
+        self._window_ends = _window_ends(n_iterations)
         self._restart_steps(_FIRST_STEP_SIZE * max(size, 1) ** -0.25)
         self._restart_metric()
 
@@ -162,14 +167,14 @@ class HamiltonianTuner:
         step = value - self._mean
         self._mean += step / self._n_positions
         self._squares += step * (value - self._mean)
-        if self._n_positions == self._window:
+        self._n_recorded += 1
+        if self._n_recorded in self._window_ends:
             self._end_window()
 
     def _end_window(self) -> None:
         variance = self._squares / (self._n_positions - 1)
         weight = self._n_positions / (self._n_positions + _REGULARISATION)
         self._scales = np.sqrt(weight * variance + (1.0 - weight) * _SMALL_VARIANCE)
-        self._window *= 2
         self._restart_steps(math.exp(self._averaged))
         self._restart_metric()
 
@@ -177,3 +182,15 @@ class HamiltonianTuner:
         """End the adaptation."""
         if self._count:
             self._set_step(math.exp(self._averaged))
+
+
+def _window_ends(n_iterations: int) -> list[int]:
+    """Return after how many iterations each window ends; the last one takes what is left."""
+    ends, start, window = [], 0, _FIRST_WINDOW
+    limit = n_iterations - _LAST_ITERATIONS
+    while start + window <= limit:
+        fits_another = start + 3 * window <= limit
+        start = start + window if fits_another else limit
+        ends.append(start)
+        window *= 2
+    return ends
