@@ -6,6 +6,7 @@ import copy
 import math
 import time
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -105,10 +106,14 @@ class Chain:
         self.tuner = HamiltonianTuner(
             len(workspace.layout), settings.n_warmup - settings.n_approximate
         )
-        self._coordinates = NormalCoordinates(workspace.layout.priors)
         self._whitened = PriorWhiteRepresentation(workspace)
         self._rng = rng
         self.represent(make_representation(settings.representation, workspace))
+
+    @cached_property
+    def _coordinates(self) -> NormalCoordinates:
+        """Quantiles of every prior take time: only Hamiltonian trajectories pay for them."""
+        return NormalCoordinates(self.workspace.layout.priors)
 
     def represent(self, representation: Representation) -> None:
         """Hold from now on what another representation holds.
