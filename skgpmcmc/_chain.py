@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -87,7 +88,7 @@ class Chain:
     Raises
     ------
     ValueError
-        If the representation is not finite there.
+        If the representation is not finite there, or a proposal would move what it holds.
     """
 
     def __init__(
@@ -103,17 +104,18 @@ class Chain:
         self.n_moved = np.zeros(len(workspace.layout))
         self._prior_widths = initial_widths(workspace.layout, settings.width)
         self.widths = WidthAdapter(self._prior_widths)
-        self.tuner = HamiltonianTuner(
-            len(workspace.layout), settings.n_warmup - settings.n_approximate
-        )
         self._whitened = PriorWhiteRepresentation(workspace)
         self._rng = rng
         self.represent(make_representation(settings.representation, workspace))
+        self.tuner = HamiltonianTuner(
+            len(self.representation.free), settings.n_warmup - settings.n_approximate
+        )
 
     @cached_property
     def _coordinates(self) -> NormalCoordinates:
         """Quantiles of every prior take time: only Hamiltonian trajectories pay for them."""
-        return NormalCoordinates(self.workspace.layout.priors)
+        priors = self.workspace.layout.priors
+        return NormalCoordinates([priors[i] for i in self.representation.free])
 
     def represent(self, representation: Representation) -> None:
         """Hold from now on what another representation holds.
@@ -121,9 +123,18 @@ class Chain:
         Raises
         ------
         ValueError
-            If it is not finite at the current state.
+            If it is not finite at the current state, or a proposal would move what it holds.
         """
         self.representation = representation
+        held = np.setdiff1d(np.arange(len(self.workspace.layout)), representation.free)
+        self._held = held.tolist()
+        if self._held and self.settings.proposal is not None:
+            names = ", ".join(self.workspace.layout.names[i] for i in self._held)
+            raise ValueError(
+                f"a proposal moves all hyperparameters at once, but the representation "
+                f"{self.settings.representation!r} holds {names} fixed. Use slice sampling "
+                "(hyperparameter_update='slice'), or another representation."
+            )
         if not representation.prepare(self.state):
             raise ValueError(
                 f"the representation {self.settings.representation!r} is not finite at "
@@ -233,7 +244,7 @@ class Chain:
             self._metropolis(self.settings.proposal)
             return
         conditional: Conditional | None = None
-        for index in range(len(self.workspace.layout)):
+        for index in self._rng.permutation(self.representation.free).tolist():
             if conditional is None or self.settings.condition_each_scalar:
                 conditional = self.representation.condition(self.state, self._rng)
             self._slice(conditional, index, float(self.widths.widths[index]))
@@ -270,24 +281,29 @@ class Chain:
     def _hamiltonian(self, adapt: bool) -> None:
         """Update theta as a whole along a Hamiltonian trajectory."""
         conditional = self.representation.condition(self.state, self._rng)
-        coordinates, tuner = self._coordinates, self.tuner
+        coordinates, tuner, free = self._coordinates, self.tuner, self.representation.free
+        theta = self.state.theta
 
-        def evaluate(u: Array) -> Point | None:
-            theta = coordinates.to_theta(u)
+        def point(u: Array, values: Array, log_density: Callable[[], float]) -> Point | None:
             slope = coordinates.slope(u)
-            log_prior, gradient = coordinates.log_prior(u, theta, slope)
+            log_prior, gradient = coordinates.log_prior(u, values, slope)
             if not log_prior > -math.inf:
                 return None
-            log_density = log_prior + conditional.evaluate(theta)
-            if not log_density > -math.inf:
+            total = log_prior + log_density()
+            if not total > -math.inf:
                 return None
-            return Point(u, log_density, gradient + slope * conditional.gradient())
+            return Point(u, total, gradient + slope * conditional.gradient()[free])
 
-        u = coordinates.from_theta(self.state.theta)
-        slope = coordinates.slope(u)
-        log_prior, gradient = coordinates.log_prior(u, self.state.theta, slope)
-        log_density = log_prior + conditional.log_density
-        start = Point(u, log_density, gradient + slope * conditional.gradient())
+        def evaluate(u: Array) -> Point | None:
+            proposal = theta.copy()
+            proposal[free] = coordinates.to_theta(u)
+            return point(u, proposal[free], lambda: conditional.evaluate(proposal))
+
+        start = point(
+            coordinates.from_theta(theta[free]), theta[free], lambda: conditional.log_density
+        )
+        if start is None:  # the chain stands on a bound of a prior
+            return
         length = self.settings.path_length * self._rng.uniform(0.5, 1.5)
         n_steps = max(1, min(_MOST_STEPS, round(length / tuner.step_size)))
         result = hamiltonian_step(evaluate, start, tuner.step_sizes, n_steps, self._rng)
@@ -320,17 +336,19 @@ class Chain:
         before = self.state
         for first in range(0, self.settings.n_latent_updates, _BATCH):
             self.update_latents(min(_BATCH, self.settings.n_latent_updates - first))
-            if self.settings.whitened_updates:
-                self._update_whitened()
+            self._update_whitened()
         if self.state is not before and not self.representation.prepare(self.state, before):
             self.workspace.covariance.n_failures += 1
             self.state = before
 
     def _update_whitened(self) -> None:
         """Update what needs no factorisation in f = m + L z, with z held fixed."""
-        n_kernel = self.workspace.layout.n_kernel
-        scales = self.workspace.covariance.scale_parameters
-        for index in (*scales, *range(n_kernel, len(self.workspace.layout))):
+        indices = self._held
+        if self.settings.whitened_updates:
+            n_kernel = self.workspace.layout.n_kernel
+            scales = self.workspace.covariance.scale_parameters
+            indices = [*scales, *range(n_kernel, len(self.workspace.layout))]
+        for index in indices:
             conditional = self._whitened.condition(self.state, self._rng)
             self._slice(conditional, index, self._prior_widths[index])
             self.state = conditional.state

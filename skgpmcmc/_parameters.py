@@ -27,6 +27,11 @@ class ParameterLayout:
         Whether the element after them is the mean offset.
     fixed_mean : float
         The mean of the latent variables where it is not sampled.
+
+    Attributes
+    ----------
+    first_likelihood : int
+        How many are not the likelihood's own parameters, which come last.
     """
 
     def __init__(
@@ -47,7 +52,7 @@ class ParameterLayout:
         self.n_kernel = n_kernel
         self.samples_mean = samples_mean
         self._fixed_mean = fixed_mean
-        self._first_likelihood = n_kernel + samples_mean
+        self.first_likelihood = n_kernel + samples_mean
 
     def __len__(self) -> int:
         return len(self.priors)
@@ -58,9 +63,9 @@ class ParameterLayout:
 
     def likelihood_params(self, theta: Array) -> tuple[float, ...]:
         """Return the likelihood's own parameters on their natural scale."""
-        if self._first_likelihood == len(self.priors):
+        if self.first_likelihood == len(self.priors):
             return ()
-        return tuple(np.exp(theta[self._first_likelihood :]).tolist())
+        return tuple(np.exp(theta[self.first_likelihood :]).tolist())
 
     def log_prior(self, theta: Array) -> float:
         """Return log p(theta) on the sampling scale, the Jacobian inside."""

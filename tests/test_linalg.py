@@ -9,6 +9,8 @@ from skgpmcmc import _linalg
 
 # 70 is beyond the block size of LAPACK's blocked algorithms' smallest cases.
 SIZES = [1, 2, 5, 70]
+# Around the size of a block, and such that halves of halves are odd.
+INVERSE_SIZES = [1, 2, 49, 50, 51, 103, 230]
 
 
 def positive_definite(n):
@@ -161,3 +163,13 @@ def test_matrix_functions(function, dense, n, n_columns, order):
     assert not np.shares_memory(result, columns)
     np.testing.assert_array_equal(buffer, kept[0])
     np.testing.assert_array_equal(columns, kept[1])
+
+
+@pytest.mark.parametrize("n", INVERSE_SIZES)
+def test_inverse_in_place(n):
+    lower = lower_triangle(n)
+    buffer = in_lower_triangle(lower, garbage=7.0)
+    _linalg.inverse_in_place(buffer)
+    inverse = np.linalg.inv(lower @ lower.T)
+    np.testing.assert_allclose(np.tril(buffer), np.tril(inverse), rtol=1e-10, atol=1e-12)
+    assert_upper_untouched(buffer, garbage=7.0)

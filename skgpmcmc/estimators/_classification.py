@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_consistent_length
 from .._linalg import Array
 from ..likelihoods import Bernoulli, BernoulliLogit, BernoulliProbit, SoftmaxClass
 from ._base import BaseMCMCGaussianProcess, keeps_fitted
-from ._defaults import DataScaledPriors, default_kernel
+from ._defaults import FEATURE_FACTOR, DataScaledPriors, default_kernel
 from ._inputs import (
     as_random_state,
     check_labels,
@@ -33,8 +33,8 @@ from ._prediction import sample_latent
 _LINKS: dict[str, type[Bernoulli]] = {"logit": BernoulliLogit, "probit": BernoulliProbit}
 # Typical variance of the latent function, and the log-sd of its prior. On the logit scale
 # a standard deviation of 3 spreads probabilities over (0.003, 0.997); where classes hardly
-# overlap it is ten times as much.
-_SIGNAL_VARIANCE, _SIGNAL_VARIANCE_SD = 8.0, 2.0
+# overlap it is ten times as much. The median is between the two.
+_SIGNAL_VARIANCE, _SIGNAL_VARIANCE_SD = 32.0, 2.0
 # Of a constant mean of the latent function.
 _MEAN_SD = 2.0
 # For each draw; different draws have different nodes of one sequence.
@@ -253,6 +253,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
             self.X_train_,
             _SIGNAL_VARIANCE,
             signal_variance_sd=_SIGNAL_VARIANCE_SD,
+            ard_factor=FEATURE_FACTOR,
             mean=(0.0, _MEAN_SD),
             bounds_are_set=self.kernel is not None,
         )

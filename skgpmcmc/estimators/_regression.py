@@ -24,7 +24,7 @@ from ._base import (
     latent_covariance,
     latent_moments,
 )
-from ._defaults import DataScaledPriors, default_kernel
+from ._defaults import FEATURE_FACTOR, DataScaledPriors, default_kernel
 from ._inputs import (
     as_random_state,
     check_quantiles,
@@ -268,6 +268,7 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
             self.X_train_,
             variance,
             noise_level=_NOISE_SHARE * variance,
+            ard_factor=FEATURE_FACTOR,
             mean=(centre, np.sqrt(variance)),
             bounds_are_set=self.kernel is not None,
             names=split.names,

@@ -49,6 +49,10 @@ class Likelihood(Observations, ABC):
     parameters : tuple of str
         Names of the likelihood's own positive hyperparameters. The argument ``params`` of the
         methods holds their values, on the natural scale and in this order.
+    holds_parameters : bool
+        Whether the parameters stay as they are while the auxiliary variables of `augment` are
+        held, because the density of these is not known as a function of them. They are then
+        updated given the latent values.
 
     Raises
     ------
@@ -81,6 +85,7 @@ class Likelihood(Observations, ABC):
     """
 
     parameters: tuple[str, ...] = ()
+    holds_parameters: bool = False
     site_fit: ClassVar[str] = "moment"
 
     @abstractmethod

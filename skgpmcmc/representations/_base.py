@@ -145,6 +145,11 @@ class Representation(ABC):
         """
         return True
 
+    @property
+    def free(self) -> Array:
+        """Elements of theta that may move while what is held stays as it is: all of them."""
+        return np.arange(len(self.workspace.layout))
+
     def begin(self, state: LatentState, rng: np.random.Generator) -> bool:
         """Draw at the beginning of an iteration what is held fixed through all of it.
 

@@ -114,11 +114,11 @@ class CollapsedConditional(Conditional):
             factor, data.noise, data.centre - state.mean
         )
         layout = self.workspace.layout
-        gradient = np.empty(len(layout))
+        gradient = np.zeros(len(layout))
         gradient[: layout.n_kernel] = slope.theta
         if layout.samples_mean:
             gradient[layout.n_kernel] = slope.solution.sum()
-        if data.params:
+        if data.params and not self.workspace.likelihood.holds_parameters:
             mean = data.centre - data.noise * slope.solution
             variance = data.noise * (1.0 - data.noise * slope.inverse_diagonal)
             scores = self._given.expected_score(mean, variance, data.params)
@@ -151,6 +151,12 @@ class CollapsedRepresentation(Representation):
     def _gaussian(self, state: LatentState, rng: np.random.Generator) -> GaussianGivenAuxiliaries:
         """Draw the auxiliary variables given f, and return the likelihood given them."""
         return self.workspace.likelihood.augment(state.latent, state.params, rng)
+
+    @property
+    def free(self) -> Array:
+        """Elements of theta of which the density is known; see `Likelihood.holds_parameters`."""
+        holds = self.workspace.likelihood.holds_parameters
+        return super().free[: self.workspace.layout.first_likelihood] if holds else super().free
 
     def begin(self, state: LatentState, rng: np.random.Generator) -> bool:
         """Make the likelihood Gaussian, and factor K + S."""
