@@ -19,9 +19,10 @@ _BELOW, _ABOVE = 0.15865525393145707, 0.8413447460685429
 class NormalCoordinates:
     """A smooth one-to-one map between theta and u.
 
-    For a prior that is flat between bounds theta = a + (b - a) Phi(u), and for a normal
-    one theta = c + s u: both are standard normal in u. Other priors use the map that
-    fits their support, a logarithm where that has one end, and keep a density of their own.
+    A line x = c + s u, opened to the support of the prior: theta = x without bounds,
+    theta = a + exp(x) with one, theta = a + (b - a) Phi(x) with two. Centre and scale fit
+    the prior's quantiles: normal priors, and flat ones between bounds, are standard normal
+    in u; others keep a density of their own, about as wide.
 
     Parameters
     ----------
@@ -38,43 +39,46 @@ class NormalCoordinates:
         self._sign = np.where(np.isfinite(upper) & ~np.isfinite(lower), -1.0, 1.0)
         self._width = np.where(self._bounded, upper - lower, 1.0)
         quantiles = [[p.quantile(q) for q in (_BELOW, 0.5, _ABOVE)] for p in priors]
-        low, centre, high = self._open(np.array(quantiles).reshape(-1, 3).T)
+        low, centre, high = self._to_line(np.array(quantiles).reshape(-1, 3).T)
         self._centre, self._scale = centre, 0.5 * np.abs(high - low)
 
-    def _open(self, theta: Array) -> Array:
-        """Return theta, or the logarithm of its distance from the only end of its support."""
+    def _to_line(self, theta: Array) -> Array:
         distance = np.where(self._half, self._sign * (theta - self._end), 1.0)
-        return np.where(self._half, np.log(np.maximum(distance, np.finfo(float).tiny)), theta)
+        line = np.where(self._half, np.log(np.maximum(distance, np.finfo(float).tiny)), theta)
+        share = np.where(self._bounded, (theta - self._end) / self._width, 0.5)
+        bounded = np.clip(ndtri(np.clip(share, 0.0, 1.0)), -_FARTHEST, _FARTHEST)
+        return np.where(self._bounded, bounded, line)
 
     def from_theta(self, theta: Array) -> Array:
         """Return u."""
-        share = np.where(self._bounded, (theta - self._end) / self._width, 0.5)
-        bounded = np.clip(ndtri(np.clip(share, 0.0, 1.0)), -_FARTHEST, _FARTHEST)
-        return np.where(self._bounded, bounded, (self._open(theta) - self._centre) / self._scale)
+        return (self._to_line(theta) - self._centre) / self._scale
 
     def to_theta(self, u: Array) -> Array:
         """Return theta."""
         line = self._centre + self._scale * u
-        line = np.where(self._half, self._end + self._sign * np.exp(line), line)
-        return np.where(self._bounded, self._end + self._width * ndtr(u), line)
+        theta = np.where(self._bounded, self._end + self._width * ndtr(line), line)
+        half = self._half
+        theta[half] = (self._end + self._sign * np.exp(np.where(half, line, 0.0)))[half]
+        return theta
 
     def slope(self, u: Array) -> Array:
         """Return the derivative of each element of theta along its u."""
-        slope = self._scale.copy()
+        slope, line = self._scale.copy(), self._centre + self._scale * u
         half, bounded = self._half, self._bounded
-        slope[half] *= (self._sign * np.exp(self._centre + self._scale * u))[half]
-        density = np.exp(-0.5 * u[bounded] ** 2) / math.sqrt(2.0 * math.pi)
-        slope[bounded] = self._width[bounded] * density
+        slope[half] *= (self._sign * np.exp(np.where(half, line, 0.0)))[half]
+        density = np.exp(-0.5 * line[bounded] ** 2) / math.sqrt(2.0 * math.pi)
+        slope[bounded] *= self._width[bounded] * density
         return slope
 
     def log_prior(self, u: Array, theta: Array, slope: Array) -> tuple[float, Array]:
         """Return the log density of u under the prior, and its gradient."""
-        if not (np.abs(u[self._bounded]) < _FARTHEST).all():
+        line, bounded = self._centre + self._scale * u, self._bounded
+        if not (np.abs(line[bounded]) < _FARTHEST).all():
             return -math.inf, np.zeros_like(u)
         pairs = list(zip(self._priors, theta.tolist(), strict=True))
         value = sum(prior.log_density(x) for prior, x in pairs)
         value += float(np.log(np.abs(slope)).sum())
         gradient = slope * np.array([prior.score(x) for prior, x in pairs])
-        gradient[self._bounded] -= u[self._bounded]
+        gradient[bounded] -= (self._scale * line)[bounded]
         gradient[self._half] += self._scale[self._half]
         return value, gradient

@@ -47,6 +47,7 @@ LAYERS = {
     "skgpmcmc.estimators._inputs": 4,
     "skgpmcmc.estimators._prediction": 8,
     "skgpmcmc.estimators._warm_start": 8,
+    "skgpmcmc.estimators._updates": 8,
     "skgpmcmc.estimators._base": 9,
     "skgpmcmc.estimators": 10,
     "skgpmcmc.displays": 11,

@@ -172,11 +172,16 @@ def test_one_convergence_warning_names_the_worst_quantity():
     X, y = two_classes()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        MCMCGaussianProcessClassifier(n_warmup=1, n_draws=10, random_state=0).fit(X, y)
+        model = MCMCGaussianProcessClassifier(n_warmup=1, n_draws=10, random_state=0).fit(X, y)
     caught = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
     assert len(caught) == 1
-    for part in ("R-hat", "effective draws", "n_draws (now 10;", "diagnostics_"):
-        assert part in str(caught[0].message)
+    message = str(caught[0].message)
+    for part in ("effective draws", "n_draws (now 10;", "diagnostics_"):
+        assert part in message
+    (name,) = (n for n in model.diagnostics_ if f"{n!r}" in message)
+    rhat = model.diagnostics_[name]["rhat"]
+    assert ("R-hat" in message) == (rhat > 1.05)
+    assert (f"R-hat {rhat:.3f}" in message) == (rhat > 1.05)
 
 
 @pytest.mark.parametrize(

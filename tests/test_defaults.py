@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from skgpmcmc import (
     MCMCCoxProcessRegressor,
@@ -34,7 +35,7 @@ def test_only_features_of_which_some_may_say_nothing_have_longer_scales(
     X = np.random.default_rng(0).standard_normal((20, n_columns))
     y = np.arange(20) % 2
     model = estimator(n_chains=1, n_warmup=1, n_draws=4, random_state=0)
-    with pytest.warns(Warning):
+    with pytest.warns(ConvergenceWarning):
         priors = model.fit(X, y).priors_
     (name,) = (n for n in priors if n.endswith("length_scale"))
     medians = [prior.median() for prior in priors[name]]

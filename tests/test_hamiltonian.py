@@ -281,3 +281,34 @@ def test_hmc_where_there_is_no_gradient(options, message):
     model = MCMCGaussianProcessClassifier(hyperparameter_update="hmc", **SHORT)
     with pytest.raises(ValueError, match=message):
         model.set_params(**options).fit(X, X[:, 0] > 0)
+
+
+class WithoutGradient(RBF):
+    def __call__(self, X, Y=None, eval_gradient=False):
+        if eval_gradient:
+            raise NotImplementedError
+        return super().__call__(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "options", "expected"),
+    [
+        (3, {}, "slice"),
+        (4, {}, "hmc"),
+        (4, {"representation": "surr-site"}, "slice"),
+        (4, {"kernel": ConstantKernel() * WithoutGradient(np.ones(4))}, "slice"),
+    ],
+)
+def test_auto_follows_trajectories_where_there_are_many_hyperparameters(
+    n_columns, options, expected
+):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, n_columns))
+    y = X[:, 0] > 0.0
+    draws = [
+        MCMCGaussianProcessClassifier(hyperparameter_update=update, **options, **SHORT)
+        .fit(X, y)
+        .trace_.theta
+        for update in ("auto", expected)
+    ]
+    np.testing.assert_array_equal(*draws)

@@ -36,9 +36,18 @@ class WeightedDistances:
         Multiplies all squared distances.
     triangle : Triangle
         Layout.
+    tabulate : bool
+        Whether the distances along each axis are kept, unless that is too much; otherwise they
+        are computed whenever they are needed.
     """
 
-    def __init__(self, axes: list[Array], factor: float, triangle: Triangle) -> None:
+    def __init__(
+        self,
+        axes: list[Array],
+        factor: float,
+        triangle: Triangle,
+        tabulate: bool = True,
+    ) -> None:
         self._axes = axes
         self._factor = factor
         self._triangle = triangle
@@ -48,7 +57,7 @@ class WeightedDistances:
         self._n_fused = 0
         self._largest_weights = np.zeros(len(axes))
         self._scratch = np.empty(triangle.longest)
-        self._tables = self._tabulate()
+        self._tables = self._tabulate() if tabulate else []
 
     def _tabulate(self) -> list[Array]:
         """Return, for each run, a contiguous table with a row for each axis; or nothing."""

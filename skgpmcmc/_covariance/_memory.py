@@ -12,9 +12,13 @@ from ._kernel_form import parse
 _BUFFERS = 44
 _KERNEL_CALL = 40
 _TABLES = 4.6
+# What gradients add: the inverse and the slopes; what a kernel's own gradient adds, for each
+# hyperparameter.
+_GRADIENT = 16
+_KERNEL_GRADIENT = 24
 
 
-def working_memory(kernel: Kernel, n: int, n_columns: int) -> float:
+def working_memory(kernel: Kernel, n: int, n_columns: int, gradient: bool = False) -> float:
     """Return the bytes that one chain on n distinct rows needs, at most about that many.
 
     Parameters
@@ -23,8 +27,13 @@ def working_memory(kernel: Kernel, n: int, n_columns: int) -> float:
         Of the latent function.
     n, n_columns : int
         Distinct rows, and columns.
+    gradient : bool
+        Whether gradients are computed.
     """
     pairs = float(n) ** 2
     if parse(kernel) is None:
-        return (_BUFFERS + _KERNEL_CALL) * pairs
+        slopes = (_GRADIENT + _KERNEL_GRADIENT * kernel.n_dims) * gradient
+        return (_BUFFERS + _KERNEL_CALL + slopes) * pairs
+    if gradient:  # and then no tables
+        return (_BUFFERS + _GRADIENT) * pairs
     return _BUFFERS * pairs + min(float(TABLE_BYTES), _TABLES * n_columns * pairs)

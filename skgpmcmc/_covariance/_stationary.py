@@ -90,7 +90,10 @@ class StationaryCovariance(Covariance):
         isotropic = len(form.length_scale.values) == 1
         axes = [X] if isotropic else [X[:, [d]] for d in range(X.shape[1])]
         self._triangle = Triangle(X.shape[0])
-        self._distances = WeightedDistances(axes, form.distance_factor, self._triangle)
+        # Gradients come with whole matrices of distances, by one product.
+        self._distances = WeightedDistances(
+            axes, form.distance_factor, self._triangle, tabulate=not gradient
+        )
         self._weights: list[Array | None] = [None, None]
         work, scratch = np.empty((2, self._triangle.longest))
         packed = zip(self._triangle.runs, self._triangle.packed_views(work), strict=True)

@@ -14,7 +14,7 @@ from sklearn.gaussian_process.kernels import CompoundKernel, Kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._covariance import check_hyperparameters, check_kernel, has_gradient
+from .._covariance import check_hyperparameters, check_kernel
 from .._linalg import Array
 from .._model import LatentGaussianModel
 from .._sampler import run_groups
@@ -27,6 +27,7 @@ from ._defaults import SKLEARN_BOUNDS
 from ._inputs import as_objects, check_memory, explain_inputs
 from ._mixtures import total_moments
 from ._prediction import PosteriorDraws
+from ._updates import follows_trajectories
 from ._warm_start import Continuation
 
 # First iterations of the warm-up that find the bulk of the posterior.
@@ -58,7 +59,7 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         "kernel": [None, Kernel],
         "mean": [StrOptions({"zero", "constant"})],
         "representation": [StrOptions({"auto", *REPRESENTATIONS}), Real],
-        "hyperparameter_update": [StrOptions({"slice", "hmc"}), callable],
+        "hyperparameter_update": [StrOptions({"auto", "slice", "hmc"}), callable],
         "n_latent_updates": [Interval(Integral, 1, None, closed="left")],
         "priors": [dict, None],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
@@ -153,8 +154,9 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         """
         X = self.X_train_
         check_kernel(kernel, X)
+        settings = self._settings(groups[0][0], kernel)
         n_running = min(effective_n_jobs(self.n_jobs), self.n_chains * len(groups))
-        check_memory(kernel, X, n_running * len(groups[0]), self.memory_limit)
+        check_memory(kernel, X, n_running * len(groups[0]), settings.hamiltonian, self.memory_limit)
         options = {
             "priors": self.priors,
             "mean": self.mean,
@@ -165,7 +167,6 @@ class BaseMCMCGaussianProcess(BaseEstimator):
             [LatentGaussianModel(kernel, X, likelihood, **options) for likelihood in group]
             for group in groups
         ]
-        settings = self._settings(groups[0][0], kernel)
         continuation = Continuation.of(self, models, self.n_draws)
         self._traces = run_groups(
             models,
@@ -219,24 +220,24 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         update = self.hyperparameter_update
         if isinstance(update, type):
             raise ValueError(
-                "hyperparameter_update must be 'slice', 'hmc' or a proposal that can be called "
-                f"with theta and a generator; got the class {update.__name__}. "
+                "hyperparameter_update must be 'auto', 'slice', 'hmc' or a proposal that can be "
+                f"called with theta and a generator; got the class {update.__name__}. "
                 "Give an instance of it."
             )
         representation = self.representation
         if representation == "auto":
             representation = first_usable(self._representations, likelihood)
-        if update == "hmc":
-            check_gradient(representation, kernel, self.X_train_)
-        exact = representation == "marginal"
+        hamiltonian = follows_trajectories(update, representation, kernel, self.X_train_[:2])
+        # Trajectories find the bulk of the posterior by themselves.
+        needs_none = hamiltonian or representation == "marginal"
         return SamplerSettings(
             representation=representation,
             proposal=None if isinstance(update, str) else update,
-            hamiltonian=update == "hmc",
+            hamiltonian=hamiltonian,
             n_warmup=self.n_warmup,
             n_draws=self.n_draws,
             thin=self.thin,
-            n_approximate=0 if exact else min(_N_APPROXIMATE, self.n_warmup // 2),
+            n_approximate=0 if needs_none else min(_N_APPROXIMATE, self.n_warmup // 2),
             n_latent_updates=self.n_latent_updates,
             whitened_updates=True,
         )
@@ -290,23 +291,6 @@ class BaseMCMCGaussianProcess(BaseEstimator):
             return mean
         spread = spreads[0] if single else np.stack(spreads, axis=-1)
         return mean, np.sqrt(spread) if return_std else spread
-
-
-def check_gradient(representation: str | float, kernel: Kernel, X: Any) -> None:
-    """Raise an error if theta cannot move along Hamiltonian trajectories."""
-    known = REPRESENTATIONS.get(representation) if isinstance(representation, str) else None
-    if known is None or not known.has_gradient:
-        names = [repr(name) for name, r in REPRESENTATIONS.items() if r.has_gradient]
-        raise ValueError(
-            f"hyperparameter_update='hmc' needs a representation with a gradient, "
-            f"{' or '.join(names)}; got representation={representation!r}. Use "
-            "hyperparameter_update='slice'."
-        )
-    if not has_gradient(kernel, X[:2]):
-        raise ValueError(
-            f"hyperparameter_update='hmc' needs a kernel that returns its gradient with "
-            f"eval_gradient=True; {kernel} does not. Use hyperparameter_update='slice'."
-        )
 
 
 def check_one_spread(return_std: bool, return_cov: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
-from ..likelihoods import Bernoulli, BernoulliLogit, BernoulliProbit, SoftmaxClass
+from ..likelihoods import Bernoulli, BernoulliLogit, BernoulliProbit, Binomial, SoftmaxClass
+from ..likelihoods._validation import check_counts, check_trials
 from ._base import BaseMCMCGaussianProcess, keeps_fitted
 from ._defaults import FEATURE_FACTOR, DataScaledPriors, default_kernel
 from ._inputs import (
@@ -25,9 +27,11 @@ from ._inputs import (
     check_sample_weight,
     drop_weightless,
     interval_ends,
+    number_per_row,
     share_latents,
 )
-from ._mixtures import normal_nodes, normal_quantiles, softmax_probabilities
+from ._logistic_counts import binomial_log_pmf
+from ._mixtures import log_mean_exp, normal_nodes, normal_quantiles, softmax_probabilities
 from ._prediction import sample_latent
 
 _LINKS: dict[str, type[Bernoulli]] = {"logit": BernoulliLogit, "probit": BernoulliProbit}
@@ -67,12 +71,13 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
     representation : str or float, default="auto"
         What is held fixed while the hyperparameters move: ``"collapsed"`` (auxiliary
         variables, with the latent function integrated out; what ``"auto"`` means),
-        ``"surr-site"`` (what it means if `sample_weight` is not whole numbers),
-        ``"post-site"``, ``"prior-white"``, ``"fixed"``, or the variance of constant
+        ``"surr-site"`` (what it means for the probit link if `sample_weight` is not whole
+        numbers), ``"post-site"``, ``"prior-white"``, ``"fixed"``, or the variance of constant
         surrogate noise.
-    hyperparameter_update : "slice", "hmc" or callable, default="slice"
-        Slice sampling; Hamiltonian Monte Carlo, for the representations "marginal" and
-        "collapsed" and kernels that have a gradient; or a Metropolis-Hastings proposal: a
+    hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
+        Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
+        representations "marginal" and "collapsed" and kernels that have a gradient (``"auto"``:
+        where they do and have 5 hyperparameters or more); or a Metropolis-Hastings proposal: a
         callable that takes the vector theta and a generator, and returns the proposed
         vector and log q(old; new) - log q(new; old).
     n_latent_updates : int, default=10
@@ -167,7 +172,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         mean: str = "zero",
         multi_class: str = "one_vs_rest",
         representation: str | float = "auto",
-        hyperparameter_update: Any = "slice",
+        hyperparameter_update: Any = "auto",
         n_latent_updates: int = 10,
         priors: dict | None = None,
         n_chains: int = 4,
@@ -204,7 +209,9 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @keeps_fitted
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MCMCGaussianProcessClassifier:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, trials: Any = None
+    ) -> MCMCGaussianProcessClassifier:
         """Sample the posterior given training data.
 
         Parameters
@@ -212,9 +219,12 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         X : array-like of shape (n_samples, n_features)
             Inputs; a list of objects if the kernel takes these.
         y : array-like of shape (n_samples,)
-            Class labels.
+            Class labels; with `trials` the number of successes of each row.
         sample_weight : array-like of shape (n_samples,), default=None
             From 0 to 1e12. A whole number acts like that many copies of the row.
+        trials : int or array-like of shape (n_samples,), default=None
+            Number of trials of each row, at least 1: its successes are binomial. The classes
+            are then 0 (failure) and 1 (success).
 
         Returns
         -------
@@ -224,8 +234,9 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         Raises
         ------
         ValueError
-            For input that is not finite or of the wrong shape, a single class, priors
-            that do not fit the kernel, and more rows than `memory_limit` allows.
+            For input that is not finite or of the wrong shape, a single class, numbers of
+            successes or trials that are impossible, priors that do not fit the kernel, and
+            more rows than `memory_limit` allows.
 
         Warns
         -----
@@ -234,20 +245,22 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
             are too short.
         """
         X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train)
-        check_labels(y)
-        check_classification_targets(y)
-        weights, (X, y) = drop_weightless(check_sample_weight(sample_weight, len(y)), X, y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self.n_classes_ = len(self.classes_)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least two classes; got 1 class, "
-                f"{self.classes_.tolist()[0]!r}. Check y"
-                + ("." if weights is None else ", in the rows of positive sample_weight.")
-            )
-        self.X_train_, index = share_latents(X, self.kernel)
+        weights = check_sample_weight(sample_weight, len(y))
+        groups: Sequence[Sequence[Bernoulli | Binomial]]
+        if trials is None:
+            check_labels(y)
+            check_classification_targets(y)
+            weights, (X, y) = drop_weightless(weights, X, y)
+            codes = self._set_classes(y, weights)
+            self.X_train_, index = share_latents(X, self.kernel)
+            groups = self._likelihoods(codes, latent_index=index, sample_weight=weights)
+        else:
+            y, trials = check_successes(y, trials)
+            weights, (X, y, trials) = drop_weightless(weights, X, y, trials)
+            self.classes_, self.n_classes_ = np.array([0, 1]), 2
+            self.X_train_, index = share_latents(X, self.kernel)
+            groups = [[self._likelihood_of_trials(y, trials, index, weights)]]
         kernel = default_kernel(self.X_train_) if self.kernel is None else self.kernel
-        groups = self._likelihoods(codes, latent_index=index, sample_weight=weights)
         defaults = DataScaledPriors(
             kernel,
             self.X_train_,
@@ -260,8 +273,37 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         labels = None if len(groups) * len(groups[0]) == 1 else self.classes_.tolist()
         self._sample(kernel, groups, labels, defaults=defaults)
         self._likelihood = groups[0][0]
-        self._is_softmax = self.multi_class == "softmax"
+        self._is_softmax, self._is_logit = self.multi_class == "softmax", self.link == "logit"
         return self
+
+    def _set_classes(self, y: NDArray, weights: Array | None) -> NDArray[np.intp]:
+        """Set the classes; return the number of that of each row."""
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.n_classes_ = len(self.classes_)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least two classes; got 1 class, "
+                f"{self.classes_.tolist()[0]!r}. Check y"
+                + ("." if weights is None else ", in the rows of positive sample_weight.")
+            )
+        return codes
+
+    def _likelihood_of_trials(
+        self, y: Array, trials: Array, index: NDArray[np.intp] | None, weights: Array | None
+    ) -> Bernoulli | Binomial:
+        """Return the likelihood of numbers of successes."""
+        if self.multi_class == "softmax":
+            raise ValueError(
+                "trials need a single latent function; got multi_class='softmax'. Use "
+                "multi_class='one_vs_rest'."
+            )
+        if self.link == "logit":
+            return Binomial(y, trials, latent_index=index, sample_weight=weights)
+        # Successes and failures are rows of their own that stand for so many copies.
+        signs = np.repeat([1.0, -1.0], len(y))
+        copies = np.concatenate([y, trials - y]) * (1.0 if weights is None else np.tile(weights, 2))
+        index = np.tile(np.arange(len(y)) if index is None else index, 2)
+        return _LINKS[self.link](signs, latent_index=index, sample_weight=copies)
 
     def _likelihoods(self, codes: NDArray[np.intp], **options: Any) -> list[list[Bernoulli]]:
         """Return independent problems, each a list of coupled latent functions."""
@@ -403,7 +445,46 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         flat = probabilities.reshape(len(mean), -1, mean.shape[2])
         return np.moveaxis(np.quantile(flat, quantiles, axis=1), 0, -1).transpose(1, 0, 2)
 
-    def log_predictive_density(self, X: Any, y: Any) -> Array:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, trials: Any = None) -> float:
+        """Return the accuracy, the share of labels or trials that `predict` gets right.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Class labels; with `trials` the number of successes of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        trials : int or array-like of shape (n_samples,), default=None
+            Number of trials of each row; the classes must be 0 and 1.
+
+        Returns
+        -------
+        score : float
+        """
+        if trials is None:
+            return float(super().score(X, y, sample_weight))
+        labels = self.predict(X)
+        y, trials = self._check_trials(labels, y, trials)
+        weights = check_sample_weight(sample_weight, len(y))
+        right = np.where(labels == 1, y, trials - y)
+        return float(
+            np.average(right / trials, weights=trials if weights is None else trials * weights)
+        )
+
+    def _check_trials(self, X: Any, y: Any, trials: Any) -> tuple[Array, Array]:
+        """Return numbers of successes and trials of new rows."""
+        if self.classes_.tolist() != [0, 1]:
+            raise ValueError(
+                f"trials need the classes 0 and 1; the classes are {self.classes_.tolist()}. Fit "
+                "with trials, or pass labels without them."
+            )
+        y = column_or_1d(y)
+        check_consistent_length(X, y)
+        return check_successes(y, trials)
+
+    def log_predictive_density(self, X: Any, y: Any, trials: Any = None) -> Array:
         """Return the logarithm of the probability of the true class of each row.
 
         Parameters
@@ -411,7 +492,10 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         X : array-like of shape (n_samples, n_features)
             Inputs.
         y : array-like of shape (n_samples,)
-            Class labels, all of them in `classes_`.
+            Class labels, all of them in `classes_`; with `trials` numbers of successes.
+        trials : int or array-like of shape (n_samples,), default=None
+            Number of trials of each row, for the logit link: the probability is that of the
+            number of successes.
 
         Returns
         -------
@@ -420,8 +504,11 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         Raises
         ------
         ValueError
-            For labels that `fit` has not seen.
+            For labels that `fit` has not seen, and numbers of successes or trials that are
+            impossible.
         """
+        if trials is not None:
+            return self._log_density_of_successes(self._validate_new(X), y, trials)
         log_probabilities = self.predict_log_proba(X)
         y = column_or_1d(y)
         check_consistent_length(log_probabilities, y)
@@ -433,6 +520,19 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
                 f"y has labels that fit has not seen: {unknown[:3]}; the classes are {classes}."
             )
         return log_probabilities[np.arange(len(y)), [codes[label] for label in labels]]
+
+    def _log_density_of_successes(self, X: Any, y: Any, trials: Any) -> Array:
+        y, trials = self._check_trials(X, y, trials)
+        if self._is_softmax or not self._is_logit:
+            raise ValueError(
+                "trials need link='logit' and multi_class='one_vs_rest' here. Pass labels, or fit "
+                "such a model."
+            )
+        log_probability = np.empty(len(X))
+        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
+            each = binomial_log_pmf(y[rows], trials[rows], mean, variance)
+            log_probability[rows] = log_mean_exp(each)
+        return log_probability
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
         """Draw labels from their posterior predictive distribution, jointly over the rows.
@@ -473,3 +573,9 @@ def _mean_softmax(chunk: Any) -> Array:
         for d in range(n_draws)
     )
     return np.asarray(total) / n_draws
+
+
+def check_successes(y: Any, trials: Any) -> tuple[Array, Array]:
+    """Return numbers of successes and of trials; raise a ValueError that names a bad row."""
+    y = check_counts(y, hint="")
+    return y, check_trials(number_per_row("trials", trials, len(y), zero=False), y)

@@ -5,6 +5,8 @@ Given a draw, a count is Poisson with the rate ``exposure exp(f)`` and f is norm
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammainc, gammaincc, ndtr, wrightomega
@@ -20,6 +22,8 @@ from ._quadrature import (
     stirling_error,
 )
 from ._search import Evaluation, Rows, TailTarget, by_row, smallest_reaching, solve_each
+
+Probability = Callable[[Array, Array, Array, float], Array]
 
 # Larger rates overflow; no probability depends on how large they are.
 _LARGEST_LOG_RATE = 690.0
@@ -147,6 +151,33 @@ def poisson_quantiles(mean: Array, variance: Array, exposure: Array, quantiles: 
     array([[  0.,   0.,   1.,  inf],
            [  0., 100., 113.,  inf]])
     """
+    return count_quantiles(mean, variance, exposure, quantiles, _probability, 0.0)
+
+
+def count_quantiles(
+    mean: Array,
+    variance: Array,
+    exposure: Array,
+    quantiles: ArrayLike,
+    probability: Probability,
+    excess: Array | float,
+) -> Array:
+    """Return quantiles of counts whose distribution function is given.
+
+    Parameters
+    ----------
+    mean, variance, exposure, quantiles
+        As for `poisson_quantiles`.
+    probability : callable
+        Takes counts (n_rows,), log rates and their scales (n_rows, n_draws), and a sign. Returns
+        the probability of counts up to these (1.0) or beyond (-1.0), averaged over the draws.
+    excess : ndarray of shape (n_draws,) or float
+        Variance of the logarithm of a large count given its expectation.
+
+    Returns
+    -------
+    values : ndarray of shape (n_rows, n_quantiles)
+    """
     log_rates = np.minimum(by_row(mean) + np.log(exposure)[:, np.newaxis], _LARGEST_LOG_RATE)
     variances = by_row(variance)
 
@@ -155,24 +186,30 @@ def poisson_quantiles(mean: Array, variance: Array, exposure: Array, quantiles: 
         values = np.empty(len(log_rates))
         for start in range(0, len(log_rates), _CHUNK):
             rows = slice(start, start + _CHUNK)
-            values[rows] = _search(log_rates[rows], variances[rows], target)
+            values[rows] = _search(log_rates[rows], variances[rows], target, probability, excess)
         return np.where(values < _LARGEST_COUNT, values, np.inf)
 
     return solve_each(quantiles, solve, len(log_rates), 0.0)
 
 
-def _search(log_rate: Array, variance: Array, target: TailTarget) -> Array:
+def _search(
+    log_rate: Array,
+    variance: Array,
+    target: TailTarget,
+    probability: Probability,
+    excess: Array | float,
+) -> Array:
     """Search with a normal approximation, and from its root with the accurate probabilities."""
-    scale = np.sqrt(variance)
+    scale, width = np.sqrt(variance), variance + excess
 
     def rough(count: Array, rows: Rows) -> Evaluation:
-        approximation = _approximation(count, log_rate[rows], variance[rows], target.sign)
+        approximation = _approximation(count, log_rate[rows], width[rows], target.sign)
         return target.compare(count, *approximation)
 
     def accurate(count: Array, rows: Rows) -> Evaluation:
-        density = _approximation(count, log_rate[rows], variance[rows], target.sign)[1]
-        probability = _probability(count, log_rate[rows], scale[rows], target.sign)
-        return target.compare(count, probability, density)
+        density = _approximation(count, log_rate[rows], width[rows], target.sign)[1]
+        value = probability(count, log_rate[rows], scale[rows], target.sign)
+        return target.compare(count, value, density)
 
     low, high = np.full(len(scale), -1.0), np.full(len(scale), _LARGEST_COUNT)
     guess = np.zeros(len(scale))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,11 +11,13 @@ from sklearn.base import RegressorMixin, _fit_context
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.metrics import mean_poisson_deviance
 from sklearn.utils import column_or_1d
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
-from ..likelihoods import Poisson
+from ..likelihoods import Likelihood, NegativeBinomial, Poisson
 from ..likelihoods._validation import check_counts, check_rows
+from ..priors import HyperparameterSpec
 from ._base import BaseMCMCGaussianProcess, keeps_fitted
 from ._counts import poisson_log_pmf, poisson_quantiles
 from ._defaults import DataScaledPriors, default_kernel
@@ -27,12 +30,18 @@ from ._inputs import (
     number_per_row,
     share_latents,
 )
+from ._logistic_counts import negative_binomial_log_pmf, negative_binomial_quantiles
 from ._mixtures import log_mean_exp, normal_quantiles
-from ._prediction import sample_latent
+from ._prediction import sample_latent, spread
 
 # Of the log rate. The tail of the variance v must be lighter than exp(-v / 2), or the
 # mean rate where there are no data, E exp(f), would be infinite.
 _SIGNAL_VARIANCE_PRIOR = stats.gamma(1.5, scale=1.5)
+# The square of a half-normal variable of scale 1, the coefficient of variation of rates: much
+# dispersion is unlikely, and none, Poisson's, is not far away.
+_DISPERSION_PRIOR = stats.gamma(0.5, scale=2.0)
+# Counts cannot tell less dispersion from none.
+_SMALLEST_DISPERSION = 1e-15
 # Of the prior of the mean log rate, around that of a constant rate.
 _MEAN_SD = 2.0
 # Of the overall rate and its reciprocal, and of weighted counts: more ends in overflow.
@@ -48,8 +57,9 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
     """Counts whose log rate is a Gaussian process, hyperparameters integrated out.
 
     ``y ~ Poisson(exposure * exp(f))``: a log-Gaussian Cox process on a grid, or Poisson
-    regression with a Gaussian process. The latent log rate and the hyperparameters are
-    sampled from their joint posterior [1]_, and predictions average over the draws.
+    regression with a Gaussian process; or counts of that mean that vary more, negative
+    binomial ones. The latent log rate and the hyperparameters are sampled from their joint
+    posterior [1]_, and predictions average over the draws.
 
     Parameters
     ----------
@@ -57,16 +67,24 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         Any kernel of `sklearn.gaussian_process.kernels`, or one of your own. None is a
         constant times a squared exponential with a length scale for each column,
         scaled to the data.
+    likelihood : {"poisson", "negative-binomial"}, default="poisson"
+        Negative binomial counts of mean mu have the variance ``mu + dispersion * mu^2``.
+    dispersion : float or None, default=None
+        Of negative binomial counts, from 1e-15 upwards. None makes it a hyperparameter of this
+        name; by default the prior of its square root is half-normal with scale 1.
     mean : {"zero", "constant"}, default="constant"
         Prior mean of the log rate. The constant one is a hyperparameter, named ``"mean"``,
         with a normal prior around log(total count / total exposure), sd 2.
     representation : str or float, default="auto"
         What is held fixed while the hyperparameters move: ``"post-site"`` (what
         ``"auto"`` means), ``"surr-site"``, ``"surr-taylor"``, ``"post-taylor"``,
-        ``"prior-white"``, ``"fixed"``, or the variance of constant surrogate noise.
-    hyperparameter_update : "slice", "hmc" or callable, default="slice"
-        Slice sampling; Hamiltonian Monte Carlo, for the representations "marginal" and
-        "collapsed" and kernels that have a gradient; or a Metropolis-Hastings proposal: a
+        ``"prior-white"``, ``"fixed"``, the variance of constant surrogate noise, or, for
+        negative binomial counts, ``"collapsed"``: auxiliary variables, with the latent function
+        integrated out.
+    hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
+        Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
+        representations "marginal" and "collapsed" and kernels that have a gradient (``"auto"``:
+        where they do and have 5 hyperparameters or more); or a Metropolis-Hastings proposal: a
         callable that takes the vector theta and a generator, and returns the proposed
         vector and log q(old; new) - log q(new; old).
     n_latent_updates : int, default=10
@@ -145,15 +163,21 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
     """
 
     _representations = ("post-site",)
-    _parameter_constraints: ClassVar[dict] = {**BaseMCMCGaussianProcess._parameter_constraints}
+    _parameter_constraints: ClassVar[dict] = {
+        **BaseMCMCGaussianProcess._parameter_constraints,
+        "likelihood": [StrOptions({"poisson", "negative-binomial"})],
+        "dispersion": [None, Interval(Real, _SMALLEST_DISPERSION, None, closed="left")],
+    }
 
     def __init__(
         self,
         kernel: Kernel | None = None,
         *,
+        likelihood: str = "poisson",
+        dispersion: float | None = None,
         mean: str = "constant",
         representation: str | float = "auto",
-        hyperparameter_update: Any = "slice",
+        hyperparameter_update: Any = "auto",
         n_latent_updates: int = 10,
         priors: dict | None = None,
         n_chains: int = 4,
@@ -169,6 +193,8 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
+        self.likelihood = likelihood
+        self.dispersion = dispersion
         self.mean = mean
         self.representation = representation
         self.hyperparameter_update = hyperparameter_update
@@ -237,8 +263,16 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         rate = check_rate(y, exposure, weights)
         self.X_train_, index = share_latents(X, self.kernel)
         kernel = default_kernel(self.X_train_) if self.kernel is None else self.kernel
-        likelihood = Poisson(y, exposure, latent_index=index, sample_weight=weights)
-        defaults = DataScaledPriors(
+        options = {"latent_index": index, "sample_weight": weights}
+        # Parameters may be set anew after fit; predictions are of what was fitted.
+        self._is_poisson = self.likelihood == "poisson"
+        self._fixed_dispersion = None if self._is_poisson else self.dispersion
+        likelihood: Likelihood = (
+            Poisson(y, exposure, **options)
+            if self._is_poisson
+            else NegativeBinomial(y, exposure, self.dispersion, **options)
+        )
+        scaled = DataScaledPriors(
             kernel,
             self.X_train_,
             _SIGNAL_VARIANCE_PRIOR.mean(),
@@ -246,8 +280,29 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
             mean=(float(np.log(rate)), _MEAN_SD),
             bounds_are_set=self.kernel is not None,
         )
+
+        def defaults(spec: HyperparameterSpec, element: int) -> Any:
+            return _DISPERSION_PRIOR if spec.name == "dispersion" else scaled(spec, element)
+
         self._sample(kernel, [[likelihood]], defaults=defaults)
         return self
+
+    def _not_sampled(self) -> dict[str, str]:
+        reasons = super()._not_sampled()
+        if self.likelihood == "poisson" or self.dispersion is not None:
+            reasons["dispersion"] = (
+                f"likelihood={self.likelihood!r}, dispersion={self.dispersion!r}. Set "
+                "likelihood='negative-binomial' and dispersion=None, or drop the prior"
+            )
+        return reasons
+
+    def _dispersions(self) -> Array:
+        """Return the dispersion of each draw that predictions average over."""
+        which = spread(self.trace_, self.max_prediction_draws)
+        if self._fixed_dispersion is not None:
+            return np.full(len(which), float(self._fixed_dispersion))
+        draws = self.posterior_["dispersion"].reshape(-1)[which]
+        return np.maximum(draws, _SMALLEST_DISPERSION)
 
     def predict(self, X: Any, exposure: Any = None) -> Array:
         """Return the posterior mean of the rate, or of the counts.
@@ -317,7 +372,12 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         exposure = check_exposure(exposure, len(X))
         counts = np.empty((len(X), len(quantiles)))
         for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            counts[rows] = poisson_quantiles(mean, variance, exposure[rows], quantiles)
+            parts = mean, variance, exposure[rows]
+            counts[rows] = (
+                poisson_quantiles(*parts, quantiles)
+                if self._is_poisson
+                else negative_binomial_quantiles(*parts, self._dispersions(), quantiles)
+            )
         return counts
 
     def log_predictive_density(self, X: Any, y: Any, exposure: Any = None) -> Array:
@@ -342,7 +402,12 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         exposure = check_exposure(exposure, len(X))
         log_probability = np.empty(len(X))
         for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            each = poisson_log_pmf(y[rows], mean, variance, exposure[rows])
+            parts = y[rows], mean, variance, exposure[rows]
+            each = (
+                poisson_log_pmf(*parts)
+                if self._is_poisson
+                else negative_binomial_log_pmf(*parts, self._dispersions())
+            )
             log_probability[rows] = log_mean_exp(each)
         return log_probability
 
@@ -369,13 +434,19 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         X = self._validate_new(X)
         exposure = check_exposure(exposure, len(X))
         rng = as_random_state(random_state)
-        _, (latent,) = sample_latent(self._posterior_draws(), X, n_samples, rng)
+        chosen, (latent,) = sample_latent(self._posterior_draws(), X, n_samples, rng)
         with np.errstate(over="ignore"):
             rate = exposure[:, None] * np.exp(np.minimum(latent, _LARGEST_LOG_RATE))
-        return np.asarray(rng.poisson(np.minimum(rate, _LARGEST_RATE)))
+        rate = np.minimum(rate, _LARGEST_RATE)
+        if not self._is_poisson:
+            shape = 1.0 / self._dispersions()[chosen]
+            rate = np.minimum(
+                rate * rng.standard_gamma(shape, size=rate.shape) / shape, _LARGEST_RATE
+            )
+        return np.asarray(rng.poisson(rate))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> float:
-        """Return D^2, the share of the Poisson deviance that is explained.
+        """Return D^2, the share of the Poisson deviance that is explained, for any likelihood.
 
         Parameters
         ----------

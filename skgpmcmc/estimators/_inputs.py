@@ -61,7 +61,9 @@ def _is_one_function(kernel: Kernel, row: Any) -> bool:
     return bool(np.ptp(np.asarray(kernel(pair))) == 0.0)
 
 
-def check_memory(kernel: Kernel, X: Any, n_running: int, limit: float | None) -> None:
+def check_memory(
+    kernel: Kernel, X: Any, n_running: int, gradient: bool, limit: float | None
+) -> None:
     """Raise an error before anything too large is allocated.
 
     Parameters
@@ -72,6 +74,8 @@ def check_memory(kernel: Kernel, X: Any, n_running: int, limit: float | None) ->
         Distinct rows.
     n_running : int
         Latent functions that are sampled at the same time, each in its own buffers.
+    gradient : bool
+        Whether gradients are computed.
     limit : float or None
         In gigabytes.
 
@@ -83,7 +87,7 @@ def check_memory(kernel: Kernel, X: Any, n_running: int, limit: float | None) ->
     if limit is None:
         return
     n_columns = X.shape[1] if np.ndim(X) == 2 else 1
-    needed = n_running * working_memory(kernel, len(X), n_columns) / 1e9
+    needed = n_running * working_memory(kernel, len(X), n_columns, gradient) / 1e9
     if needed > limit:
         raise ValueError(
             f"{len(X)} distinct rows need about {needed:.3g} gigabytes for the chains that run "

@@ -82,9 +82,10 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         Student-t noise), ``"surr-site"``, ``"surr-taylor"``, ``"post-site"``,
         ``"post-taylor"``, ``"prior-white"``, ``"fixed"``, or the variance of constant
         surrogate noise.
-    hyperparameter_update : "slice", "hmc" or callable, default="slice"
-        Slice sampling; Hamiltonian Monte Carlo, for the representations "marginal" and
-        "collapsed" and kernels that have a gradient; or a Metropolis-Hastings proposal: a
+    hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
+        Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
+        representations "marginal" and "collapsed" and kernels that have a gradient (``"auto"``:
+        where they do and have 5 hyperparameters or more); or a Metropolis-Hastings proposal: a
         callable that takes the vector theta and a generator, and returns the proposed
         vector and log q(old; new) - log q(new; old).
     n_latent_updates : int, default=10
@@ -177,7 +178,7 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         degrees_of_freedom: float | None = 4.0,
         mean: str = "zero",
         representation: str | float = "auto",
-        hyperparameter_update: Any = "slice",
+        hyperparameter_update: Any = "auto",
         n_latent_updates: int = 10,
         priors: dict | None = None,
         n_chains: int = 4,

@@ -3,8 +3,8 @@
 Examples
 --------
 >>> from skgpmcmc.likelihoods import LIKELIHOODS
->>> sorted(LIKELIHOODS)
-['bernoulli-logit', 'bernoulli-probit', 'gaussian', 'poisson', 'student-t']
+>>> print(*sorted(LIKELIHOODS))
+bernoulli-logit bernoulli-probit binomial gaussian negative-binomial poisson student-t
 """
 
 from ._augmented import GaussianGivenAuxiliaries
@@ -12,7 +12,9 @@ from ._base import Likelihood
 from ._bernoulli import Bernoulli
 from ._bernoulli_logit import BernoulliLogit
 from ._bernoulli_probit import BernoulliProbit
+from ._binomial import Binomial
 from ._gaussian import Gaussian
+from ._negative_binomial import NegativeBinomial
 from ._poisson import Poisson
 from ._sites import Sites
 from ._softmax import SoftmaxClass
@@ -21,7 +23,9 @@ from ._student_t import StudentT
 LIKELIHOODS: dict[str, type[Likelihood]] = {
     "bernoulli-logit": BernoulliLogit,
     "bernoulli-probit": BernoulliProbit,
+    "binomial": Binomial,
     "gaussian": Gaussian,
+    "negative-binomial": NegativeBinomial,
     "poisson": Poisson,
     "student-t": StudentT,
 }
@@ -31,9 +35,11 @@ __all__ = [
     "Bernoulli",
     "BernoulliLogit",
     "BernoulliProbit",
+    "Binomial",
     "Gaussian",
     "GaussianGivenAuxiliaries",
     "Likelihood",
+    "NegativeBinomial",
     "Poisson",
     "Sites",
     "SoftmaxClass",

@@ -69,8 +69,8 @@ class SiteLikelihood:
     def expected_score(
         self, mean: NDArray, variance: NDArray, params: Sequence[float] = ()
     ) -> NDArray:
-        """Return nothing: there are no parameters."""
-        return np.empty(0)
+        """Return zeros: it does not depend on parameters."""
+        return np.zeros(len(params))
 
 
 class StudentTGivenPrecisions:

@@ -8,7 +8,7 @@ from scipy.special import gammaln, wrightomega
 
 from ._base import Likelihood, Params
 from ._sites import Sites
-from ._validation import check_counts, check_rows, check_vector
+from ._validation import check_counts, check_exposure, check_vector
 
 # exp() of anything larger overflows. Clipping the latent there keeps a log likelihood that is
 # hugely negative without a floating-point warning, and costs less than silencing one.
@@ -62,11 +62,7 @@ class Poisson(Likelihood):
         sample_weight: ArrayLike | None = None,
     ) -> None:
         counts = check_counts(check_vector(y, "y"))
-        self.exposure = None
-        if exposure is not None:
-            self.exposure = check_vector(exposure, "exposure", counts.size)
-            hint = " Drop rows that were not observed."
-            check_rows(self.exposure, self.exposure > 0.0, "exposure", "positive", hint)
+        self.exposure = check_exposure(exposure, counts.size)
         super().__init__(counts, latent_index=latent_index, sample_weight=sample_weight)
 
     def _refresh(self) -> None:

@@ -1,24 +1,26 @@
-"""Exact draws of Polya-Gamma variables, vectorised over the entries.
+"""Draws of Polya-Gamma variables, vectorised over the entries.
 
 The logistic likelihood is a mixture of Gaussian ones over a Polya-Gamma precision (Polson, Scott
-and Windle 2013). ``PG(1, c) = J / 4``, where J is the time at which a Brownian motion with drift
-``z = |c| / 2`` leaves the interval (-1, 1). Its density is ``cosh(z) exp(-z^2 x / 2)`` times an
-alternating series that is known in two forms, one fast for small and one for large x (Devroye
-2009, section 2).
+and Windle 2013). ``PG(b, c) = J / 4``; for b = 1, J is the time at which a Brownian motion with
+drift ``z = |c| / 2`` leaves the interval (-1, 1). Its density is an alternating series (Devroye
+2009, section 2; for any b Biane, Pitman and Yor 2001, section 3).
 
-The rejection sampler here evaluates the series of Devroye, and of Polson, Scott and Windle, but
-from another proposal: the time at which the drifting motion first meets +1, whether or not it met
--1 before. This is the inverse Gaussian distribution with mean 1 / z and shape 1, which needs
-neither a truncation nor mixture weights. ``1 + exp(-2 z)`` times its density bounds the density
-of J, since J is the earlier of the times of +1 and -1, so a draw takes at most two proposals on
+For 0 < b <= 1 the rejection sampler here evaluates that series, but from another proposal than
+Devroye's and Polson, Scott and Windle's: the time at which the drifting motion first meets b. That
+is the inverse Gaussian distribution with mean b / z and shape b^2, which needs neither a truncation
+nor mixture weights. ``(1 + exp(-2 z))^b`` times its density bounds the density of J (for b = 1
+because J is the earlier of the times of +1 and -1), so a draw takes at most two proposals on
 average. Few numpy calls count for more than few proposals: a call's overhead is the cost of
-hundreds of proposals.
+hundreds of proposals. Larger shapes are sums of such variables, and the largest are drawn from a
+series in gamma variables (`_polya_gamma_series`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ._polya_gamma_series import inverse_gaussian, polya_gamma_series
 
 # Densities for a smaller drift agree with this one to rounding, and nothing divides by zero.
 _SMALLEST_DRIFT = 1e-9
@@ -30,14 +32,22 @@ _ROUND_SIZE = 256
 # Polya-Gamma variables with shape one that are drawn together: bounds the memory.
 _CHUNK_SIZE = 2**17
 
+# Larger shapes take the series, whose cost does not depend on the shape.
+_LARGEST_EXACT = 4.0
+
+# Of the series for shapes below one: so many terms are exact to 1e-16 up to the latest time, and
+# the acceptance is below 3e-14 beyond.
+_N_TERMS = 24
+_LATEST_TIME = 30.0
+
 
 def polya_gamma(shape: ArrayLike, tilt: ArrayLike, rng: np.random.Generator) -> NDArray:
     """Draw independent Polya-Gamma variables PG(shape, tilt).
 
     Parameters
     ----------
-    shape : array-like of int, scalar or of shape (n,)
-        Whole numbers >= 1. A draw takes time proportional to its entry.
+    shape : array-like, scalar or of shape (n,)
+        Finite and >= 0; zero gives zero.
     tilt : array-like of shape (n,)
         Finite; only the absolute values, at most 1e300, matter. NaN gives NaN.
     rng : numpy.random.Generator
@@ -46,47 +56,79 @@ def polya_gamma(shape: ArrayLike, tilt: ArrayLike, rng: np.random.Generator) -> 
     Returns
     -------
     ndarray of shape (n,)
-        The draws, positive and finite. Their means are ``shape * tanh(tilt / 2) / (2 * tilt)``.
+        The draws, finite, and positive but for shapes below 1e-150. Their means are
+        ``shape * tanh(tilt / 2) / (2 * tilt)``.
 
     Notes
     -----
-    The distribution is exact up to rounding (Polson, Scott and Windle 2013, sections 2 and 4).
-    PG(b, c) is drawn as the sum of b independent PG(1, c).
+    For shapes up to 4 the distribution is exact up to rounding: PG(b, c) is the sum of as many
+    independent PG(1, c) as b is long, and of one of the fractional shape that is left, at a cost
+    that is proportional to b. Larger shapes take a series of gamma variables, with the exact mean,
+    variance and third cumulant, and an excess kurtosis that is wrong by less than 0.0024 / b: the
+    total variation distance is about 4e-5 at most, which no Monte Carlo run of fewer than 1e8
+    draws can see. The cost does not depend on the shape.
 
     References
     ----------
+    Biane, P., Pitman, J. and Yor, M. (2001). Probability laws related to the Jacobi theta and
+    Riemann zeta functions, and Brownian excursions. Bulletin of the American Mathematical Society
+    38, 435-465.
+
     Devroye, L. (2009). On exact simulation algorithms for some distributions related to Jacobi
     theta functions. Statistics and Probability Letters 79, 2251-2259.
-
-    Michael, J. R., Schucany, W. R. and Haas, R. W. (1976). Generating random variates using
-    transformations with multiple roots. The American Statistician 30, 88-90.
 
     Polson, N. G., Scott, J. G. and Windle, J. (2013). Bayesian inference for logistic models
     using Polya-Gamma latent variables. Journal of the American Statistical Association 108,
     1339-1349.
     """
-    counts = np.asarray(shape, dtype=np.int64)
     drift = np.maximum(0.5 * np.abs(tilt), _SMALLEST_DRIFT)
-    if (counts == 1).all():
+    shapes = np.broadcast_to(np.asarray(shape, dtype=float), drift.shape)
+    if (shapes == 1.0).all():
         return 0.25 * _exit_times(drift, rng)
-    ends = np.broadcast_to(counts, drift.shape).cumsum()
+    large = np.flatnonzero(shapes > _LARGEST_EXACT)
+    whole = np.floor(shapes).astype(np.int64)
+    whole[large] = 0
+    times = _sums_of_exit_times(whole, drift, rng)
+    level = shapes - np.floor(shapes)
+    level[large] = 0.0
+    some = np.flatnonzero(level)
+    if some.size:
+        times[some] += _exit_times(drift[some], rng, level[some])
+    draws = 0.25 * times
+    if large.size:
+        draws[large] = polya_gamma_series(shapes[large], np.abs(tilt)[large], rng)
+    return draws
+
+
+def _sums_of_exit_times(counts: NDArray, drift: NDArray, rng: np.random.Generator) -> NDArray:
+    """Return sums of so many independent exit times each."""
+    ends = counts.cumsum()
     n_summands = int(ends[-1]) if ends.size else 0
     total = np.zeros(drift.shape)
     for start in range(0, n_summands, _CHUNK_SIZE):
         summands = np.arange(start, min(start + _CHUNK_SIZE, n_summands))
         owner = np.searchsorted(ends, summands, side="right")
         total += np.bincount(owner, _exit_times(drift[owner], rng), minlength=total.size)
-    return 0.25 * total
+    return total
 
 
-def _exit_times(drift: NDArray, rng: np.random.Generator) -> NDArray:
-    """Draw the times at which Brownian motions with drifts (n,) > 0 leave (-1, 1)."""
+def _exit_times(drift: NDArray, rng: np.random.Generator, level: NDArray | None = None) -> NDArray:
+    """Draw the times at which Brownian motions with drifts (n,) > 0 leave (-1, 1).
+
+    With levels b in (0, 1), what they are for b = 1: 4 PG(b, c), of the drift c / 2.
+    """
     times = np.empty(drift.shape)
     undecided = np.arange(drift.size)
     while undecided.size:
         n_proposals = max(1, _ROUND_SIZE // undecided.size)
-        proposals = _passage_times(drift[undecided], n_proposals, rng)
-        rejected = _rejected(proposals, rng)
+        if level is None:
+            proposals = _passage_times(drift[undecided], n_proposals, rng)
+            rejected = _rejected(proposals, rng)
+        else:
+            b = level[undecided]
+            scaled = np.maximum(b * drift[undecided], _SMALLEST_DRIFT)
+            proposals = b * b * _passage_times(scaled, n_proposals, rng)
+            rejected = _rejected_below_one(proposals, b, rng)
         first, columns = rejected.argmin(axis=0), np.arange(undecided.size)
         # Entries without an accepted proposal are written again in a later round.
         times[undecided] = proposals[first, columns]
@@ -95,18 +137,8 @@ def _exit_times(drift: NDArray, rng: np.random.Generator) -> NDArray:
 
 
 def _passage_times(drift: NDArray, n_rows: int, rng: np.random.Generator) -> NDArray:
-    """Draw from inverse Gaussians with means ``1 / drift`` and shape 1, (n_rows, n).
-
-    Michael, Schucany and Haas (1976), for the ratio of the draw to its mean: the ratio and its
-    inverse belong to the same chi-square draw. Written so that nothing cancels or overflows.
-    """
-    normal = rng.standard_normal((n_rows, drift.size))
-    excess = normal * normal * (0.5 / drift)
-    ratio = np.sqrt(excess * (excess + 2.0))
-    ratio += excess
-    ratio += 1.0
-    smaller_root = rng.random(ratio.shape) * (ratio + 1.0) < ratio
-    return np.where(smaller_root, 1.0 / ratio, ratio) / drift
+    """Draw from inverse Gaussians with means ``1 / drift`` and shape 1, (n_rows, n)."""
+    return inverse_gaussian(drift, n_rows, rng) / drift
 
 
 def _rejected(times: NDArray, rng: np.random.Generator) -> NDArray:
@@ -132,3 +164,30 @@ def _acceptance(times: NDArray) -> NDArray:
     square = power * power
     series = 1.0 - power * (3.0 - square * (5.0 - 7.0 * power * square))
     return late * np.sqrt(late) * np.exp(0.25 * np.pi * (1.0 / late - late)) * series
+
+
+def _rejected_below_one(times: NDArray, level: NDArray, rng: np.random.Generator) -> NDArray:
+    """Reject proposals (n_rows, n) for levels (n,) below one; NaN stays."""
+    uniform = rng.random(times.shape)
+    # Again the first two terms of the series are a lower bound.
+    rejected = uniform >= 1.0 - (2.0 + level) * np.exp(-2.0 * (1.0 + level) / times)
+    doubtful = np.nonzero(rejected)
+    rejected[doubtful] = uniform[doubtful] >= _acceptance_below_one(
+        times[doubtful], level[doubtful[1]]
+    )
+    return rejected
+
+
+def _acceptance_below_one(times: NDArray, level: NDArray) -> NDArray:
+    """Density of 4 PG(b, 0) over 2^b times that of the first time at the level b < 1.
+
+    With the binomial coefficient C of -b over n the terms are ``C (b + 2 n) / b`` times
+    ``exp(-2 n (n + b) / x)`` (Biane, Pitman and Yor 2001). Between 0 and 1, and decreasing in x.
+    """
+    order = np.arange(1.0, _N_TERMS + 1.0)[:, np.newaxis]
+    steps = np.cumprod(1.0 + level / order, axis=0)
+    coefficient = (level + 2.0 * order) / order * np.roll(steps, 1, axis=0)
+    coefficient[0] = level + 2.0
+    coefficient[::2] *= -1.0
+    series = coefficient * np.exp(-2.0 * order * (order + level) / np.minimum(times, _LATEST_TIME))
+    return np.where(times < _LATEST_TIME, np.maximum(1.0 + series.sum(axis=0), 0.0), 0.0)

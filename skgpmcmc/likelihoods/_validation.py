@@ -51,13 +51,38 @@ def check_rows(values: NDArray, allowed: NDArray, name: str, what: str, hint: st
     raise ValueError(f"{name} must be {what}; row {bad[0]} holds {values[bad[0]]}{others}.{hint}")
 
 
-def check_counts(y: ArrayLike) -> NDArray:
+def check_counts(
+    y: ArrayLike,
+    hint: str = " Counts are whole numbers of events; pass the time or area as exposure.",
+) -> NDArray:
     """Return counts as a float vector, or name the first that is none."""
     counts = as_floats("y", y)
-    whole = (counts >= 0.0) & (counts <= _LARGEST_COUNT) & (counts == np.floor(counts))
-    hint = " Counts are whole numbers of events; pass the time or area as exposure."
-    check_rows(counts, whole, "y", "a whole number from 0 to 9e15", hint)
+    check_rows(counts, _are_whole(counts, 0.0), "y", "a whole number from 0 to 9e15", hint)
     return counts
+
+
+def check_exposure(exposure: ArrayLike | None, length: int) -> NDArray | None:
+    """Return exposures as a float vector, or name the first that is not positive."""
+    if exposure is None:
+        return None
+    vector = check_vector(exposure, "exposure", length)
+    hint = " Drop rows that were not observed."
+    check_rows(vector, vector > 0.0, "exposure", "positive", hint)
+    return vector
+
+
+def check_trials(trials: ArrayLike, successes: NDArray) -> NDArray:
+    """Return numbers of trials as a float vector, or name the first that is none, or too small."""
+    numbers = check_vector(trials, "trials", successes.size)
+    check_rows(numbers, _are_whole(numbers, 1.0), "trials", "a whole number from 1 to 9e15")
+    enough = successes <= numbers
+    hint = f" There {numbers[~enough][0]:.0f} trials were given." if not enough.all() else ""
+    check_rows(successes, enough, "y", "at most the number of trials", hint)
+    return numbers
+
+
+def _are_whole(numbers: NDArray, smallest: float) -> NDArray:
+    return (numbers >= smallest) & (numbers <= _LARGEST_COUNT) & (numbers == np.floor(numbers))
 
 
 def check_latent_index(latent_index: ArrayLike, n_obs: int) -> tuple[NDArray, int]:

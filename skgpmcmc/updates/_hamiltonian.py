@@ -12,8 +12,11 @@ from .._linalg import Array
 
 # Hoffman and Gelman (2014), section 3.2: dual averaging of the logarithm of the step size.
 _TARGET_ACCEPTANCE = 0.7
-_SHRINKAGE, _OFFSET, _FORGETTING = 0.05, 10.0, 0.75
+_SHRINKAGE, _OFFSET, _FORGETTING = 0.1, 10.0, 0.75
 _FIRST_STEP_SIZE = 0.2
+# What step sizes shrink to, relative to the last one. (Hoffman and Gelman's 10 costs the first
+# trajectories after each change of the metric, and the average remembers them.)
+_OPTIMISM = 2.0
 # Iterations that estimate the first metric, the next window is twice as long; how much
 # a small variance weighs in each, in iterations (as in Stan).
 _FIRST_WINDOW = 25
@@ -141,7 +144,7 @@ class HamiltonianTuner:
         self._restart_metric()
 
     def _restart_steps(self, step_size: float) -> None:
-        self._centre = math.log(10.0 * step_size)
+        self._centre = math.log(_OPTIMISM * step_size)
         self._count, self._shortfall, self._averaged = 0, 0.0, 0.0
         self._set_step(step_size)
 

@@ -1,0 +1,66 @@
+"""How theta moves: what `hyperparameter_update` stands for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.gaussian_process.kernels import Kernel
+
+from .._covariance import has_gradient
+from ..representations import REPRESENTATIONS
+
+# A sweep of slices takes time proportional to the number of hyperparameters, a trajectory
+# hardly; from about five on they win in effective samples a second (`benchmarks.bench_updates`).
+FEWEST_FOR_TRAJECTORIES = 5
+
+
+def follows_trajectories(
+    update: Any, representation: str | float, kernel: Kernel, rows: Any
+) -> bool:
+    """Return whether theta moves along Hamiltonian trajectories.
+
+    Parameters
+    ----------
+    update : str or callable
+        The estimators' parameter.
+    representation : str or float
+        Not ``"auto"``.
+    kernel : Kernel
+        Of the latent functions.
+    rows : array-like
+        A few rows that the kernel takes.
+
+    Raises
+    ------
+    ValueError
+        If ``"hmc"`` is asked for, and the representation or the kernel has no gradient.
+    """
+    if update == "hmc":
+        _check_gradient(representation, kernel, rows)
+        return True
+    return (
+        update == "auto"
+        and kernel.n_dims >= FEWEST_FOR_TRAJECTORIES
+        and _representation_has_gradient(representation)
+        and has_gradient(kernel, rows)
+    )
+
+
+def _representation_has_gradient(representation: str | float) -> bool:
+    known = REPRESENTATIONS.get(representation) if isinstance(representation, str) else None
+    return known is not None and known.has_gradient
+
+
+def _check_gradient(representation: str | float, kernel: Kernel, rows: Any) -> None:
+    if not _representation_has_gradient(representation):
+        names = [repr(name) for name, r in REPRESENTATIONS.items() if r.has_gradient]
+        raise ValueError(
+            f"hyperparameter_update='hmc' needs a representation with a gradient, "
+            f"{' or '.join(names)}; got representation={representation!r}. Use "
+            "hyperparameter_update='auto'."
+        )
+    if not has_gradient(kernel, rows):
+        raise ValueError(
+            f"hyperparameter_update='hmc' needs a kernel that returns its gradient with "
+            f"eval_gradient=True; {kernel} does not. Use hyperparameter_update='auto'."
+        )
