@@ -14,7 +14,15 @@ from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from skgpmcmc._model import LatentGaussianModel
-from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Likelihood, Poisson
+from skgpmcmc.likelihoods import (
+    BernoulliLogit,
+    BernoulliProbit,
+    Binomial,
+    Gaussian,
+    Likelihood,
+    NegativeBinomial,
+    Poisson,
+)
 from skgpmcmc.likelihoods import StudentT as StudentTNoise
 
 X_SMALL = np.array([[0.0, 0.3], [0.7, 0.1], [1.5, 1.2], [2.1, 0.4]])
@@ -71,6 +79,20 @@ LIKELIHOODS = {
     "poisson": Case(
         lambda: Poisson(np.array([0.0, 3.0, 1.0, 0.0]), exposure=np.array([1.0, 2.0, 0.5, 1.0]))
     ),
+    "binomial": Case(
+        lambda: Binomial(
+            np.array([0.0, 2.0, 7.0, 1.0, 1.0]),
+            np.array([1.0, 3.0, 9.0, 1.0, 3.0]),
+            latent_index=REPEATED,
+        ),
+        augmented=True,
+    ),
+    "negative-binomial": Case(
+        lambda: NegativeBinomial(
+            np.array([0.0, 3.0, 1.0, 0.0]), exposure=np.array([1.0, 2.0, 0.5, 1.0])
+        ),
+        augmented=True,
+    ),
     "student-t": Case(lambda: StudentT(np.array([0.5, -0.2, 1.0, 0.3]))),
     "student-t-noise": Case(
         lambda: StudentTNoise(np.array([0.5, -0.2, 1.0, 0.3]), degrees_of_freedom=None),
@@ -106,6 +128,7 @@ PRIORS = {
     "mean": stats.norm(0.3, 0.7),
     "noise_level": stats.lognorm(s=0.7, scale=0.3),
     "degrees_of_freedom": stats.lognorm(s=0.7, scale=3.0),
+    "dispersion": stats.lognorm(s=0.7, scale=0.5),
 }
 
 

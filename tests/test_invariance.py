@@ -34,8 +34,16 @@ UPDATES = {
 }
 
 
-@pytest.mark.parametrize("update", UPDATES)
-@pytest.mark.parametrize(("name", "representation"), COMBINATIONS)
+#: A proposal moves all hyperparameters; auxiliary variables hold the dispersion.
+CASES = [
+    (*case, update)
+    for case in COMBINATIONS
+    for update in UPDATES
+    if (*case, update) != ("negative-binomial", "collapsed", "metropolis")
+]
+
+
+@pytest.mark.parametrize(("name", "representation", "update"), CASES)
 def test_iteration_leaves_joint_distribution_invariant(name, representation, update):
     model = make_model(LIKELIHOODS[name].make())
     settings = SamplerSettings(representation, n_latent_updates=1, **UPDATES[update])

@@ -14,8 +14,10 @@ from skgpmcmc.likelihoods import (
     Bernoulli,
     BernoulliLogit,
     BernoulliProbit,
+    Binomial,
     Gaussian,
     Likelihood,
+    NegativeBinomial,
     Poisson,
     Sites,
 )
@@ -69,6 +71,18 @@ def poisson_exposed(**kw):
     return Poisson([3, 0, 1, 12, 0, 2], EXPOSURE, **kw)
 
 
+def binomial(**kw):
+    return Binomial([3, 0, 1, 4, 0, 2], [5, 4, 4, 6, 4, 4], **kw)
+
+
+def negative_binomial(**kw):
+    return NegativeBinomial([3, 0, 1, 12, 0, 2], **kw)
+
+
+def negative_binomial_exposed(**kw):
+    return NegativeBinomial([3, 0, 1, 12, 0, 2], EXPOSURE, **kw)
+
+
 def gaussian(**kw):
     return Gaussian(NUMBERS, 0.3, **kw)
 
@@ -89,7 +103,18 @@ def noisy_student(**kw):
     return NoisyStudentT(NUMBERS, EXPOSURE, **kw)
 
 
-BUILT_IN = [logit, probit, poisson, poisson_exposed, gaussian, gaussian_varied, gaussian_unknown]
+BUILT_IN = [
+    logit,
+    probit,
+    binomial,
+    poisson,
+    poisson_exposed,
+    negative_binomial,
+    negative_binomial_exposed,
+    gaussian,
+    gaussian_varied,
+    gaussian_unknown,
+]
 ALL = [*BUILT_IN, student, noisy_student]
 EXACTLY_GAUSSIAN = [gaussian, gaussian_varied, gaussian_unknown]
 STRUCTURES = [{}, {"latent_index": INDEX}, {"latent_index": INDEX, "sample_weight": WEIGHT}]
@@ -113,6 +138,11 @@ def build(make, structure):
     return likelihood, params_of(likelihood)
 
 
+def nbinom(mean, dispersion):
+    """The negative binomial distribution with variance mean + dispersion mean^2."""
+    return stats.nbinom(1.0 / dispersion, 1.0 / (1.0 + dispersion * mean))
+
+
 def expected_log_probability(make, likelihood, latent):
     """The log probability of each observation, from scipy.stats."""
     y = likelihood.y
@@ -123,6 +153,11 @@ def expected_log_probability(make, likelihood, latent):
     if make in (poisson, poisson_exposed):
         exposure = 1.0 if make is poisson else np.array(EXPOSURE)
         return stats.poisson.logpmf(y, exposure * np.exp(latent))
+    if make is binomial:
+        return stats.binom.logpmf(y, likelihood.trials, expit(latent))
+    if make in (negative_binomial, negative_binomial_exposed):
+        exposure = 1.0 if make is negative_binomial else np.array(EXPOSURE)
+        return nbinom(exposure * np.exp(latent), 0.7).logpmf(y)
     if make in (gaussian, gaussian_varied, gaussian_unknown):
         variance = {gaussian: 0.3, gaussian_unknown: 0.7}.get(make, np.array(EXPOSURE))
         return stats.norm.logpdf(y, latent, np.sqrt(variance))
@@ -224,14 +259,15 @@ def test_a_nan_latent_whose_observations_all_weigh_nothing():
         assert np.isnan(likelihood.log_likelihood(latent, params))
 
 
-@pytest.mark.parametrize("make", [gaussian_unknown, noisy_student])
+@pytest.mark.parametrize("make", [gaussian_unknown, negative_binomial, noisy_student])
 def test_a_nan_parameter_never_gives_a_finite_number(make):
     assert np.isnan(make().log_likelihood(np.zeros(6), (np.nan,)))
 
 
+@pytest.mark.parametrize("make", [gaussian_unknown, negative_binomial])
 @pytest.mark.parametrize("level", [0.0, -1.0])
-def test_an_impossible_noise_level_gives_nan(level):
-    assert np.isnan(gaussian_unknown().log_likelihood(np.zeros(6), (level,)))
+def test_an_impossible_parameter_gives_nan(make, level):
+    assert np.isnan(make().log_likelihood(np.zeros(6), (level,)))
 
 
 def test_user_pointwise_that_hides_nan_is_guarded():
@@ -524,7 +560,7 @@ def test_labels_have_no_taylor_sites(make):
         make().taylor_sites()
 
 
-@pytest.mark.parametrize("make", [logit, probit, poisson, student])
+@pytest.mark.parametrize("make", [logit, probit, binomial, poisson, negative_binomial, student])
 def test_only_gaussian_likelihoods_have_gaussian_sites(make):
     likelihood = make()
     with pytest.raises(MissingCapabilityError, match=f"{type(likelihood).__name__}.*auto"):
@@ -655,6 +691,14 @@ def test_sample_has_the_right_mean_and_variance(make):
     elif isinstance(likelihood, Poisson):
         mean = np.exp(f) * (1.0 if likelihood.exposure is None else likelihood.exposure)
         variance, fourth = mean, mean + 3 * mean**2
+    elif isinstance(likelihood, Binomial):
+        n, p = likelihood.trials, expit(f)
+        mean, variance = n * p, n * p * (1 - p)
+        fourth = variance * (1 + 3 * (n - 2) * p * (1 - p))
+    elif isinstance(likelihood, NegativeBinomial):
+        mean = np.exp(f) * (1.0 if likelihood.exposure is None else likelihood.exposure)
+        variance, kurtosis = nbinom(mean, 0.7).stats("vk")
+        fourth = (kurtosis + 3) * variance**2
     else:
         mean = f
         variance = 0.7 if likelihood.noise_variance is None else likelihood.noise_variance
@@ -756,6 +800,25 @@ def test_unlikely_successes_are_relatively_accurate():
         (lambda: Poisson([1, 2], [1, 0]), r"exposure must be positive; row 1 holds 0\.0"),
         (lambda: Poisson([1, 2], [1, np.inf]), "exposure must be finite; row 1 holds inf"),
         (lambda: Poisson([1, 2], [1]), "exposure has 1 elements but y has 2"),
+        (
+            lambda: Binomial([1, 2], [2, 1]),
+            "y must be at most the number.*row 1 holds 2.0.*1 trials",
+        ),
+        (lambda: Binomial([1, 2], [2, 0]), "trials must be a whole number from 1.*row 1 holds 0.0"),
+        (lambda: Binomial([1, 2], [2.5, 2]), "trials must be a whole number.*row 0 holds 2.5"),
+        (lambda: Binomial([1, 2], [2]), "trials has 1 elements but y has 2"),
+        (lambda: Binomial([1, -2], [2, 2]), r"y must be a whole number.*row 1 holds -2\.0\.$"),
+        (
+            lambda: NegativeBinomial([1, 2.5]),
+            r"y must be a whole number.*row 1 holds 2\.5.*exposure",
+        ),
+        (lambda: NegativeBinomial([1, 2], [1, 0]), r"exposure must be positive; row 1 holds 0\.0"),
+        (
+            lambda: NegativeBinomial([1], dispersion=0.0),
+            "dispersion must be positive.*got 0.0.*Poisson",
+        ),
+        (lambda: NegativeBinomial([1], dispersion="a"), "dispersion must be positive.*got 'a'"),
+        (lambda: negative_binomial().log_likelihood(np.zeros(6)), r"params=\(dispersion\), got 0"),
         (lambda: student(sample_weight=[1] * 5), "sample_weight has 5 elements but y has 6"),
         (lambda: student(sample_weight=[1, -1, 1, 1, 1, 1]), "sample_weight must be >= 0; row 1"),
         (lambda: student(sample_weight=[np.nan] * 6), "sample_weight must be finite; row 0"),
@@ -775,7 +838,8 @@ def test_errors_say_what_is_wrong(make, message):
 
 
 def test_registry():
-    names = {"bernoulli-logit", "bernoulli-probit", "gaussian", "poisson", "student-t"}
+    names = {"bernoulli-logit", "bernoulli-probit", "binomial", "gaussian"}
+    names |= {"negative-binomial", "poisson", "student-t"}
     assert set(LIKELIHOODS) == names
     assert all(issubclass(cls, Likelihood) for cls in LIKELIHOODS.values())
     assert Gaussian([1.0]).parameters == ("noise_level",)

@@ -17,6 +17,8 @@ from skgpmcmc._settings import SamplerSettings
 from skgpmcmc.likelihoods import (
     BernoulliLogit,
     BernoulliProbit,
+    Binomial,
+    NegativeBinomial,
     Poisson,
     Sites,
     StudentT,
@@ -179,19 +181,40 @@ def test_broken_transition_is_rejected(control, monkeypatch):
     assert not is_invariant(model, one_iteration(settings), seed=0)
 
 
-@pytest.mark.parametrize("family", [BernoulliLogit, BernoulliProbit, StudentT])
-def test_auxiliaries_of_other_latents_are_rejected(family, monkeypatch):
+AUGMENTED = {
+    "logit": BernoulliLogit,
+    "probit": BernoulliProbit,
+    "binomial": Binomial,
+    "negative-binomial": NegativeBinomial,
+    "student-t-noise": StudentT,
+}
+
+
+@pytest.mark.parametrize("name", AUGMENTED)
+def test_auxiliaries_of_other_latents_are_rejected(name, monkeypatch):
+    family = AUGMENTED[name]
     augment = family.augment
 
     def of_half_the_latents(likelihood, latent, params, rng):
         return augment(likelihood, 0.5 * latent, params, rng)
 
     monkeypatch.setattr(family, "augment", of_half_the_latents)
-    name = {BernoulliLogit: "logit", BernoulliProbit: "probit", StudentT: "student-t-noise"}[family]
     # Far from zero, where the auxiliary variables depend on f.
     priors = {**PRIORS, "k1__constant_value": stats.lognorm(s=0.3, scale=9.0)}
     model = make_model(LIKELIHOODS[name].make(), priors=priors)
     settings = SamplerSettings("collapsed", n_latent_updates=1)
+    assert not is_invariant(model, one_iteration(settings), seed=0)
+
+
+def test_auxiliaries_of_another_dispersion_are_rejected(monkeypatch):
+    augment = NegativeBinomial.augment
+
+    def of_twice_the_dispersion(likelihood, latent, params, rng):
+        return augment(likelihood, latent, (2.0 * params[0],), rng)
+
+    monkeypatch.setattr(NegativeBinomial, "augment", of_twice_the_dispersion)
+    model = make_model(LIKELIHOODS["negative-binomial"].make())
+    settings = SamplerSettings("collapsed", n_latent_updates=1, whitened_updates=True)
     assert not is_invariant(model, one_iteration(settings), seed=0)
 
 

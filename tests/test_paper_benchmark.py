@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import polygamma
 
 from benchmarks.paper import results, runner
 from benchmarks.paper.__main__ import main
@@ -15,7 +16,22 @@ from benchmarks.paper.agreement import (
     compare_reference,
     has_converged,
 )
-from benchmarks.paper.problems import EXPERIMENTS, METHODS, PROBLEMS, Lengths
+from benchmarks.paper.conditionals import (
+    CONSTANT,
+    PosteriorDraw,
+    Sizes,
+    conditional_variance,
+    held_variance,
+    problem_rows,
+)
+from benchmarks.paper.problems import (
+    EXPERIMENTS,
+    KNOWN_VARIANCE,
+    METHODS,
+    PROBLEMS,
+    QUICK_PROBLEMS,
+    Lengths,
+)
 from benchmarks.paper.reference import REFERENCES, Reference
 from benchmarks.paper.report import write_report
 from skgpmcmc.datasets import make_gp_regression
@@ -23,6 +39,7 @@ from skgpmcmc.representations import check_representation
 
 SIZES = {
     "ionosphere": (200, 34, (0.1, 100.0), (0.1, 10.0)),
+    "ionosphere-small-variance": (200, 34, (0.1, 3.0), (0.1, 10.0)),
     "synthetic": (200, 10, (0.1, 10.0), (0.01, 10.0)),
     "mining": (112, 1, (0.01, 10.0), (1.0, 100.0)),
     "redwoods": (625, 2, (0.01, 100.0), (0.01, 1.0)),
@@ -30,7 +47,7 @@ SIZES = {
 LOG_RATES = {"mining": math.log(191 / 112), "redwoods": math.log(195 / 625)}
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", SIZES)
 def test_sizes_and_priors(name):
     n, dimension, variance, length_scale = SIZES[name]
     model = PROBLEMS[name].make_model()
@@ -53,6 +70,15 @@ def test_sizes_and_priors(name):
         assert_allclose(prior.log_density(centre + 2.0) - prior.log_density(centre), -0.5)
 
 
+def test_a_known_variance_is_no_hyperparameter():
+    model = PROBLEMS["ionosphere-known-variance"].make_model()
+    assert model.layout.names == [f"length_scale[{d}]" for d in range(34)]
+    for prior in model.layout.priors:
+        assert_allclose(prior.support, np.log([0.1, 10.0]))
+    factor = model.workspace().covariance.factor(np.zeros(34))
+    assert_allclose(factor.variance, KNOWN_VARIANCE, rtol=1e-5)
+
+
 def test_data():
     targets = {name: PROBLEMS[name].make_model().likelihood.y for name in EXPERIMENTS}
     assert_array_equal(np.unique(targets["ionosphere"], return_counts=True), [[-1, 1], [99, 101]])
@@ -70,6 +96,7 @@ def test_methods():
     for name in EXPERIMENTS:
         expected = [m for m in METHODS if taylor[name] or not m.endswith("taylor")]
         assert list(PROBLEMS[name].methods) == expected
+    assert set(EXPERIMENTS) < set(QUICK_PROBLEMS) < set(PROBLEMS)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -150,6 +177,9 @@ def test_a_chain_is_recorded(folder):
     assert row["warmup_n_likelihoods"] >= 2 * 13
     assert row["seconds"] > row["warmup_seconds"] * 0.5 > 0
     assert row["threads"] == 1
+    trace = record["complete_data_log_likelihood"]
+    assert_allclose(row["mean_first_quarter"], trace[:3].mean(), rtol=1e-5)
+    assert_allclose(row["mean_last_quarter"], trace[-3:].mean(), rtol=1e-5)
 
 
 def test_a_second_run_does_no_work_and_gives_the_same_tables(folder, monkeypatch):
@@ -183,6 +213,7 @@ def test_a_stopped_run_goes_on(folder):
 def chain_row(method, chain, ess, seconds):
     row = {"problem": "mining", "method": method, "chain": chain, "n_warmup": 5, "n_draws": 9}
     row |= {"ess": ess, "n_likelihoods": 2000, "n_covariances": 500, "seconds": seconds}
+    row |= {"mean_first_quarter": 10.0 + chain, "mean_last_quarter": 3.0 - chain}
     versions = ("python", "numpy", "scipy", "skgpmcmc", "machine", "processor")
     return row | dict.fromkeys(versions, "1.0")
 
@@ -220,6 +251,54 @@ def test_report_of_a_hand_made_table(tmp_path):
     assert cells[3][0] == "fixed *"
     assert cells[3][-1] == "0.2 (-)"
     assert "nothing has converged that could be compared" in text
+    assert "| fixed | 11.00 (0.58) | 2.00 (0.58) | -9.0 (1.2) |" in text.splitlines()
+
+
+def test_drift_is_shown_where_something_has_not_converged(tmp_path):
+    rows = [chain_row("surr-site", i, 8, 2) for i in range(3)]
+    results.write_rows(tmp_path / "mining.csv", rows)
+    results.write_rows(tmp_path / "mining_posterior.csv", [moment_row("surr-site", 0.3)])
+    assert "first quarter" not in write_report(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("log_density", "variance"),
+    [
+        (lambda x: -0.5 * (x - 1.1) ** 2 / 0.7**2, 0.7**2),
+        (lambda x: -0.5 * (x - 1.1) ** 2 / 0.1**2, 0.1**2),  # far narrower than a step
+        (lambda x: 0.0, 10.0**2 / 12.0),  # as wide as the support
+    ],
+)
+def test_conditional_variance(log_density, variance):
+    class Density:
+        def evaluate(self, theta):
+            assert theta[0] == 7.0
+            return log_density(theta[1])
+
+    found = conditional_variance(Density(), np.array([7.0, 1.0]), 1, (-5.0, 5.0))
+    assert_allclose(found, variance, rtol=0.07)  # 31 nodes in the support: 100 * 32 / 30 / 12
+
+
+def test_variance_given_the_latent_variables():
+    model = PROBLEMS["ionosphere"].make_model()
+    rng = np.random.default_rng(3)
+    draw = PosteriorDraw(np.full(35, 1.0), rng.standard_normal(200))
+    # Given f the signal variance has an inverse gamma distribution of shape 200 / 2.
+    found = held_variance(model, draw, "fixed", 0, rng)
+    assert_allclose(found, polygamma(1, 100), rtol=1e-3)
+
+
+def test_conditional_variances_by_method(tmp_path):
+    sizes = Sizes(n_chains=1, n_warmup=2, n_states=2, spacing=1)
+    rows = problem_rows("ionosphere", ["log_variance"], sizes)
+    found = {row["method"]: row["variance"] for row in rows}
+    assert list(found) == ["fixed", "prior-white", "surr-site", "post-site", CONSTANT]
+    results.write_rows(tmp_path / "ionosphere_conditionals.csv", rows)
+    results.write_rows(tmp_path / "ionosphere.csv", [chain_row("post-site", 0, 8, 2)])
+    posterior = [moment_row("post-site", 4.1, quantity="log_variance")]
+    results.write_rows(tmp_path / "ionosphere_posterior.csv", posterior)
+    share = f"| `log_variance` | {found['fixed'] / 0.25:.3f} ("
+    assert share in write_report(tmp_path)
 
 
 def test_methods_are_compared_where_they_converged():

@@ -15,7 +15,14 @@ import tempfile
 from pathlib import Path
 
 from .figure import draw_figures
-from .problems import PROBLEMS, SMOKE, SMOKE_METHODS, SMOKE_PROBLEMS, Lengths
+from .problems import (
+    PROBLEMS,
+    QUICK_PROBLEMS,
+    SMOKE,
+    SMOKE_METHODS,
+    SMOKE_PROBLEMS,
+    Lengths,
+)
 from .report import write_report
 from .results import collect
 from .runner import Task, make_tasks, run_tasks
@@ -88,11 +95,17 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.smoke:
         options.methods = options.methods or SMOKE_METHODS
-    options.problems = options.problems or (SMOKE_PROBLEMS if options.smoke else list(PROBLEMS))
+    options.problems = options.problems or _default_problems(options)
     _check(parser, "--problems", options.problems, list(PROBLEMS))
     known = {method for problem in options.problems for method in PROBLEMS[problem].methods}
     _check(parser, "--methods", options.methods or [], sorted(known))
     return options
+
+
+def _default_problems(options: argparse.Namespace) -> list[str]:
+    if options.smoke:
+        return SMOKE_PROBLEMS
+    return QUICK_PROBLEMS if options.quick else list(PROBLEMS)
 
 
 def _names(text: str) -> list[str]:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from .agreement import (
     ESS_LIMIT,
     RHAT_LIMIT,
@@ -19,9 +21,10 @@ from .agreement import (
     slowest_ess,
     worst,
 )
+from .conditionals import CONSTANT
 from .problems import PROBLEMS
 from .reference import REFERENCES, SOURCE
-from .results import Row, efficiency, group_by, read_rows
+from .results import Row, efficiency, group_by, read_rows, standard_error
 
 # Heading of a cost -> its column, and the number of its units.
 _UNITS = {
@@ -82,6 +85,11 @@ def _section(problem: str, results: Path) -> str:
     baseline = PROBLEMS[problem].baseline
     if baseline in chains:
         parts.append(_relative(chains, posterior, baseline))
+    if not all(map(has_converged, rows)):
+        parts.append(_drift(chains))
+    conditionals = results / f"{problem}_conditionals.csv"
+    if conditionals.exists():
+        parts.append(_conditionals(read_rows(conditionals), posterior))
     parts.append(_posterior(rows, posterior))
     parts.append(_verdict("between methods", compare_methods(rows)))
     if problem in REFERENCES:
@@ -116,6 +124,29 @@ def _with_error(value: float, error: float) -> str:
     smallest = max(error, 1e-4 * abs(value))
     decimals = max(0, 1 - math.floor(math.log10(smallest)))
     return f"{value:.{decimals}f} ({error:.{decimals}f})"
+
+
+def _conditionals(rows: Sequence[Row], posterior: Method) -> str:
+    """Return the shares of the posterior variance that one update can renew."""
+    sd = {row["quantity"]: row["sd"] for row in posterior["post-site"]}
+    methods = list(group_by(rows, "method"))
+    lines = []
+    for quantity, group in group_by(rows, "quantity").items():
+        variance = sd[quantity] ** 2
+        cells = [f"{r['variance'] / variance:.3f} ({r['error'] / variance:.3f})" for r in group]
+        lines.append([f"`{quantity}`", *cells])
+    note = " Constant noise: surrogate data with the noise of `surr-site` at one signal variance."
+    n_states = rows[0]["n_states"]
+    return (
+        "What an update can renew: variance of a hyperparameter given all that a method holds "
+        f"fixed, divided by the posterior variance. Mean (standard error) over {n_states} "
+        "states of `post-site` chains, by `python -m benchmarks.paper.conditionals`."
+        f"{note if CONSTANT in methods else ''}\n\n" + _table(["", *methods], lines)
+    )
+
+
+def _mean_with_error(values: np.ndarray) -> str:
+    return _with_error(float(values.mean()), standard_error(values))
 
 
 def _per_unit() -> list[str]:
@@ -153,6 +184,21 @@ def _relative(chains: Method, posterior: Method, baseline: str) -> str:
         rows.append([method + mark, *cells])
     table = _table(["method", *_per_unit()], rows)
     return f"The same, divided by those of `{baseline}`. \\*: burn-in did not suffice.\n\n{table}"
+
+
+def _drift(chains: Method) -> str:
+    """Return whether the chains were still on their way when burn-in ended."""
+    lines = []
+    for method, group in chains.items():
+        first = np.array([row["mean_first_quarter"] for row in group])
+        last = np.array([row["mean_last_quarter"] for row in group])
+        lines.append([method, *(_mean_with_error(x) for x in (first, last, last - first))])
+    return (
+        "Complete-data log-likelihood in the first and in the last quarter of the kept "
+        "iterations, mean (standard error) over the chains: a chain that drifts had not left its "
+        "starting point behind when burn-in ended.\n\n"
+        + _table(["method", "first quarter", "last quarter", "change"], lines)
+    )
 
 
 def _posterior(rows: Sequence[Row], posterior: Method) -> str:

@@ -56,7 +56,11 @@ def collect(tasks: Sequence[Task], chains: Path, results: Path) -> None:
 def _chain_row(task: Task, names: Sequence[str], record: Mapping[str, np.ndarray]) -> Row:
     row: Row = {"problem": task.problem, "method": task.method, "chain": task.chain}
     row |= {"n_warmup": task.n_warmup, "n_draws": task.n_draws}
-    row["ess"] = ess_spectral(record[LOG_LIKELIHOOD])
+    trace = record[LOG_LIKELIHOOD]
+    quarter = max(1, len(trace) // 4)
+    row["ess"] = ess_spectral(trace)
+    row |= {"mean_first_quarter": trace[:quarter].mean()}
+    row |= {"mean_last_quarter": trace[-quarter:].mean()}
     row |= {name: record[name].item() for name in _COSTS}
     for name, draws in zip(names, record["theta"].T, strict=True):
         row |= {f"mean_{name}": draws.mean(), f"sd_{name}": draws.std(ddof=1)}
@@ -137,5 +141,9 @@ def efficiency(
         The mean over chains and its standard error: NaN with one chain.
     """
     rates = np.array([n_units * row["ess"] / (row[cost] if cost else 1.0) for row in rows])
-    error = rates.std(ddof=1) / len(rates) ** 0.5 if len(rates) > 1 else math.nan
-    return float(rates.mean()), float(error)
+    return float(rates.mean()), standard_error(rates)
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Return the standard error of the mean of independent values: NaN of a single one."""
+    return float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else math.nan

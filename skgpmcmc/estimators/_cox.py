@@ -84,7 +84,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
         Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
         representations "marginal" and "collapsed" and kernels that have a gradient (``"auto"``:
-        where they do and have 5 hyperparameters or more); or a Metropolis-Hastings proposal: a
+        where they do and have 3 hyperparameters or more); or a Metropolis-Hastings proposal: a
         callable that takes the vector theta and a generator, and returns the proposed
         vector and log q(old; new) - log q(new; old).
     n_latent_updates : int, default=10

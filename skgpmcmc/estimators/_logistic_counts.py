@@ -120,7 +120,7 @@ def _log_integral(a: Array, b: Array, mean: Array, variance: Array) -> Array:
     mode = _mode(a, b, mean, variance)
     share, other, scale = expit(mode), expit(-mode), np.sqrt(variance)
     information = (a + b) * (share * other)
-    slope = a - (a + b) * share - (mode - mean) / variance
+    slope = a * other - b * share - (mode - mean) / variance
     # The nearest poles are pi away; a normal density needs steps of 0.9 deviations.
     step = 0.9 / np.sqrt(information + 1.0 / variance + 4.0)
     reach = np.minimum(np.sqrt(2.0 * DROP) * scale, _half_width(information, DROP))
@@ -176,10 +176,9 @@ def _mode(a: Array, b: Array, mean: Array, variance: Array) -> Array:
     other = np.where(b == 0.0, mean + wrightomega(log_scale - mean), other)
 
     def evaluate(t: Array, rows: Rows) -> Evaluation:
-        success = expit(t)
-        precision = 1.0 / variance[rows]
-        slope = a[rows] - total[rows] * success - (t - mean[rows]) * precision
-        bend = total[rows] * success * expit(-t) + precision
+        success, failure, precision = expit(t), expit(-t), 1.0 / variance[rows]
+        slope = a[rows] * failure - b[rows] * success - (t - mean[rows]) * precision
+        bend = total[rows] * success * failure + precision
         return slope <= 0.0, t + slope / bend
 
     start = 0.5 * (mean + other)

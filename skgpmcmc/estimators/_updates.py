@@ -10,8 +10,8 @@ from .._covariance import has_gradient
 from ..representations import REPRESENTATIONS
 
 # A sweep of slices takes time proportional to the number of hyperparameters, a trajectory
-# hardly; from about five on they win in effective samples a second (`benchmarks.bench_updates`).
-FEWEST_FOR_TRAJECTORIES = 5
+# hardly; from three on it brings more effective samples a second (`benchmarks.bench_updates`).
+FEWEST_FOR_TRAJECTORIES = 3
 
 
 def follows_trajectories(

@@ -32,27 +32,24 @@ def log_binomial(count: ArrayLike, shape: ArrayLike) -> NDArray:
     >>> float(np.exp(log_binomial(2.0, 5.0 - 2.0 + 1.0)).round(6))
     10.0
     """
-    following = np.asarray(count, dtype=float) + 1.0
-    large, small = np.maximum(following, shape), np.minimum(following, shape)
-    return _log_ratio(large, small - 1.0) - gammaln(small)
-
-
-def _log_ratio(x: NDArray, step: NDArray) -> NDArray:
-    """Return log Gamma(x + step) - log Gamma(x) for -1 <= step <= x."""
-    series = x >= _LARGE
-    base = np.where(series, x, _LARGE)
-    offset = np.where(series, step, 0.0)
-    end = base + offset
-    value = offset * np.log(base) + (end - 0.5) * np.log1p(offset / base) - offset
+    count, shape = np.asarray(count, dtype=float), np.asarray(shape, dtype=float)
+    large, small = np.maximum(count + 1.0, shape), np.minimum(count + 1.0, shape)
+    series = large >= _LARGE
+    base = np.where(series, large, _LARGE)
+    step = np.where(series, small - 1.0, 0.0)
+    # log Gamma(base + step) - log Gamma(base), for -1 <= step <= base.
+    end = base + step
+    value = step * np.log(base) + (end - 0.5) * np.log1p(step / base) - step
     value += _stirling_series(end) - _stirling_series(base)
-    if series.all():
-        return value
-    return np.where(series, value, gammaln(x + step) - gammaln(x))
+    if not series.all():
+        value = np.where(series, value, gammaln(count + shape) - gammaln(large))
+    return value - gammaln(small)
 
 
 def _stirling_series(x: NDArray) -> NDArray:
     """Return log Gamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2 for large x."""
+    inverse = 1.0 / x
     series = np.zeros_like(x)
     for coefficient in reversed(_STIRLING):
-        series = series / (x * x) + coefficient
-    return series / x
+        series = series * inverse**2 + coefficient
+    return series * inverse

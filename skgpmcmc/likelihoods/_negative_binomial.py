@@ -174,14 +174,15 @@ class NegativeBinomial(Likelihood):
         count, weight = self._group_count, self._group_weight
         shape = self._shape(params)
         offset = self._group_offset - math.log(shape)
-        total = count + shape * weight
+        failures = shape * weight
         pull = mean + variance * count
         seen = weight > 0.0
         log_scale = np.log(variance * np.where(seen, weight, 1.0)) + self._group_offset
         mode = pull - np.where(seen, wrightomega(log_scale + pull), 0.0)
         for _ in range(_MOST_STEPS):
             success, failure = expit(mode + offset), expit(-mode - offset)
-            slope, precision = count - total * success, total * (success * failure)
+            slope = count * failure - failures * success
+            precision = (count + failures) * (success * failure)
             step = (slope - (mode - mean) / variance) / (precision + 1.0 / variance)
             if not (np.abs(step) > _SMALLEST_STEP).any():
                 break

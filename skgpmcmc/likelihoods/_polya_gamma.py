@@ -24,6 +24,8 @@ from ._polya_gamma_series import inverse_gaussian, polya_gamma_series
 
 # Densities for a smaller drift agree with this one to rounding, and nothing divides by zero.
 _SMALLEST_DRIFT = 1e-9
+# The square of a smaller shape would underflow.
+_SMALLEST_LEVEL = 1e-150
 
 # A round makes so many proposals (several for each undecided entry) at hardly more than the cost
 # of one, so that the number of rounds hardly grows with the number of entries.
@@ -56,7 +58,7 @@ def polya_gamma(shape: ArrayLike, tilt: ArrayLike, rng: np.random.Generator) -> 
     Returns
     -------
     ndarray of shape (n,)
-        The draws, finite, and positive but for shapes below 1e-150. Their means are
+        The draws, finite, and positive but for shapes of zero. Their means are
         ``shape * tanh(tilt / 2) / (2 * tilt)``.
 
     Notes
@@ -86,11 +88,10 @@ def polya_gamma(shape: ArrayLike, tilt: ArrayLike, rng: np.random.Generator) -> 
     if (shapes == 1.0).all():
         return 0.25 * _exit_times(drift, rng)
     large = np.flatnonzero(shapes > _LARGEST_EXACT)
-    whole = np.floor(shapes).astype(np.int64)
-    whole[large] = 0
-    times = _sums_of_exit_times(whole, drift, rng)
-    level = shapes - np.floor(shapes)
-    level[large] = 0.0
+    exact = np.where(shapes > _LARGEST_EXACT, 0.0, shapes)
+    whole = np.floor(exact)
+    level = exact - whole
+    times = _sums_of_exit_times(whole.astype(np.int64), drift, rng)
     some = np.flatnonzero(level)
     if some.size:
         times[some] += _exit_times(drift[some], rng, level[some])
@@ -125,7 +126,7 @@ def _exit_times(drift: NDArray, rng: np.random.Generator, level: NDArray | None 
             proposals = _passage_times(drift[undecided], n_proposals, rng)
             rejected = _rejected(proposals, rng)
         else:
-            b = level[undecided]
+            b = np.maximum(level[undecided], _SMALLEST_LEVEL)
             scaled = np.maximum(b * drift[undecided], _SMALLEST_DRIFT)
             proposals = b * b * _passage_times(scaled, n_proposals, rng)
             rejected = _rejected_below_one(proposals, b, rng)
