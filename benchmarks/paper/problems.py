@@ -153,8 +153,8 @@ PROBLEMS = {
     "mining-metropolis": Problem(
         mining, _metropolis(), Lengths(1000, 20_000), Lengths(500, 2000, 2), "surr-site slice"
     ),
-    # Other hyperpriors of the ionosphere's signal variance: about the posterior mean of its
-    # logarithm is where it is known; beneath three is where the likelihood is weak.
+    # The ionosphere with its signal variance known, about the posterior's, and with a small one:
+    # what ties `surr-site` there?
     "ionosphere-known-variance": Problem(
         partial(ionosphere, KNOWN_VARIANCE),
         _slice(WITHOUT_TAYLOR),
