@@ -28,7 +28,7 @@ import signal
 import sys
 import time
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -71,15 +71,13 @@ def ionosphere() -> tuple[np.ndarray, np.ndarray]:
 #: Name -> data and estimator.
 PROBLEMS: dict[str, tuple[Callable[[], Any], Any]] = {
     "classifier, iris doubled, 4 columns": (doubled_iris, MCMCGaussianProcessClassifier()),
-    "classifier, ionosphere, 34 columns": (
-        ionosphere,
-        MCMCGaussianProcessClassifier(hyperparameter_update="hmc"),
-    ),
-    "regressor, synthetic, 10 columns": (
-        make_gp_regression,
-        MCMCGaussianProcessRegressor(hyperparameter_update="hmc"),
-    ),
+    "classifier, ionosphere, 34 columns": (ionosphere, MCMCGaussianProcessClassifier()),
+    "regressor, synthetic, 10 columns": (make_gp_regression, MCMCGaussianProcessRegressor()),
 }
+
+
+#: File, number, and function.
+Line = tuple[str, int, str]
 
 
 class Statement(NamedTuple):
@@ -141,9 +139,10 @@ def kind(statement: Statement) -> tuple[str, str]:
         return BLAS, "@"
     calls = []
     for call in (n.func for n in body if isinstance(n, ast.Call)):
-        owner = call.value.id if isinstance(getattr(call, "value", None), ast.Name) else ""
-        name = call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "")
-        calls.append((owner, name))
+        if isinstance(call, ast.Attribute):
+            calls.append((getattr(call.value, "id", ""), call.attr))
+        elif isinstance(call, ast.Name):
+            calls.append(("", call.id))
     for label, pattern in _NAMES.items():
         for owner, name in calls:
             if owner not in ("math", "self") and re.fullmatch(pattern, name):
@@ -157,8 +156,8 @@ def _where(statement: Statement) -> str:
 
 
 @contextmanager
-def _sampling(samples: Counter[Statement]) -> Iterator[None]:
-    """Count the package's innermost statement whenever the process has used some CPU time."""
+def _sampling(samples: Counter[Line]) -> Iterator[None]:
+    """Count the package's innermost line whenever the process has used some CPU time."""
 
     def note(_: int, frame: FrameType | None) -> None:
         while frame is not None and not frame.f_code.co_filename.startswith(PACKAGE):
@@ -166,7 +165,7 @@ def _sampling(samples: Counter[Statement]) -> Iterator[None]:
         if frame is not None:
             code = frame.f_code
             line = frame.f_lineno or code.co_firstlineno
-            samples[_statement(code.co_filename, line, code.co_name)] += 1
+            samples[code.co_filename, line, code.co_name] += 1
 
     before = signal.signal(signal.SIGPROF, note)
     signal.setitimer(signal.ITIMER_PROF, _INTERVAL, _INTERVAL)
@@ -179,7 +178,7 @@ def _sampling(samples: Counter[Statement]) -> Iterator[None]:
 
 def _count(run: Callable[[], object]) -> Counter[Statement]:
     """Return how often a function runs each statement of the package."""
-    lines: Counter[tuple[str, int, str]] = Counter()
+    lines: Counter[Line] = Counter()
 
     def count(frame: FrameType, event: str, _: Any) -> Any:
         if not frame.f_code.co_filename.startswith(PACKAGE):
@@ -205,9 +204,10 @@ def profile(estimator: Any, X: np.ndarray, y: np.ndarray, seconds: float) -> Pro
     original = _sampler._sample
 
     def sample(group: Any, settings: Any, draws: Any, first: int) -> None:
-        n_iterations, samples = 0, Counter()
+        lines: Counter[Line] = Counter()
+        n_iterations = 0
         start = time.process_time()
-        with _sampling(samples):
+        with _sampling(lines):
             while time.process_time() - start < seconds:
                 original(group, settings, draws, first)
                 n_iterations += settings.n_draws
@@ -215,6 +215,9 @@ def profile(estimator: Any, X: np.ndarray, y: np.ndarray, seconds: float) -> Pro
         short = dataclasses.replace(settings, n_draws=_N_COUNTED)
         counts = _count(lambda: original(group, short, draws, first))
         per_iteration = {s: n / _N_COUNTED for s, n in counts.items()}
+        samples: Counter[Statement] = Counter()
+        for line, n in lines.items():
+            samples[_statement(*line)] += n
         found.append(Profile(samples, per_iteration, cost))
 
     estimator.set_params(n_chains=1, n_draws=2 * _N_COUNTED, random_state=0)
@@ -257,7 +260,7 @@ def report(title: str, large: Profile, small: Profile) -> None:
     print(f"\n### {title}\n\n{total / 1e3:.2f} ms an iteration; {n} samples, so that a share has")
     print(f"a standard error of at most {50.0 / math.sqrt(n):.1f} points.\n")
     groups: dict[tuple[str, str], list[Work]] = {}
-    functions: Counter[str] = Counter()
+    functions: defaultdict[str, float] = defaultdict(float)
     for statement, work in works.items():
         groups.setdefault(kind(statement), []).append(work)
         functions[_where(statement)] += work.overhead
@@ -276,7 +279,7 @@ def report(title: str, large: Profile, small: Profile) -> None:
                 )
     print(f"| **{LEFT}** | {100.0 * left / total:.1f} % | | |")
     print("\n| what is left, by function | share |\n|---|---|")
-    for name, overhead in functions.most_common(15):
+    for name, overhead in sorted(functions.items(), key=lambda pair: -pair[1])[:15]:
         print(f"| {name} | {100.0 * overhead / total:.1f} % |")
 
 

@@ -41,8 +41,8 @@ from .updates import (
 
 # Updates of the latent variables for which the auxiliary draws are made at once.
 _BATCH = 5
-# Leapfrog steps of a trajectory at most.
-_MOST_STEPS = 50
+# Leapfrog steps of a trajectory at most; fewer in the warm-up, where the first steps are small.
+_MOST_STEPS, _MOST_WARM_UP_STEPS = 50, 10
 # Updates of the latent variables, at the first theta, before the chain starts.
 _N_FIRST_UPDATES = 100
 
@@ -305,7 +305,8 @@ class Chain:
         if start is None:  # the chain stands on a bound of a prior
             return
         length = self.settings.path_length * self._rng.uniform(0.5, 1.5)
-        n_steps = max(1, min(_MOST_STEPS, round(length / tuner.step_size)))
+        most_steps = _MOST_WARM_UP_STEPS if adapt else _MOST_STEPS
+        n_steps = max(1, min(most_steps, round(length / tuner.step_size)))
         result = hamiltonian_step(evaluate, start, tuner.step_sizes, n_steps, self._rng)
         if result.moved:
             conditional.accept()
