@@ -41,9 +41,9 @@ def negative_binomial():
 
 
 PROBLEMS = {
-    "binomial": Problem(binomial, integrated("collapsed", 2000, 1500) + by_sites(1500, 5)),
+    "binomial": Problem(binomial, integrated("collapsed", 2000, 1500) + by_sites(1500, 10)),
     "negative binomial": Problem(
-        negative_binomial, integrated("collapsed", 2000, 1500) + by_sites(1500, 5)
+        negative_binomial, integrated("collapsed", 2000, 1500) + by_sites(1500, 10)
     ),
 }
 

@@ -42,6 +42,7 @@ LAYERS = {
     "skgpmcmc.estimators._mixtures": 4,
     "skgpmcmc.estimators._student_t_mixtures": 4,
     "skgpmcmc.estimators._counts": 4,
+    "skgpmcmc.estimators._logistic_counts": 4,
     "skgpmcmc.estimators._normal_quantiles": 4,
     "skgpmcmc.estimators._convergence": 4,
     "skgpmcmc.estimators._inputs": 4,

@@ -20,7 +20,11 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-from skgpmcmc import MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor
+from skgpmcmc import (
+    MCMCCoxProcessRegressor,
+    MCMCGaussianProcessClassifier,
+    MCMCGaussianProcessRegressor,
+)
 from skgpmcmc.updates import RandomWalk
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -35,7 +39,8 @@ NAMES = [0, None, "other"]
 PARAMETERS = {
     "kernel": (["rbf", RBF, 3], ["None or an instance of", "Kernel"]),
     "link": (NAMES, ["'logit'", "'probit'"]),
-    "likelihood": (NAMES, ["'gaussian'", "'student-t'"]),
+    "likelihood": (NAMES, ["must be a str among"]),
+    "dispersion": ([0.0, -1, "4", [4.0], math.nan, math.inf, True], []),
     "multi_class": (NAMES, ["'one_vs_rest'", "'softmax'"]),
     "mean": (NAMES, ["'zero'", "'constant'"]),
     "representation": (["surr", None, []], ["'auto'", "'surr-site'", "'float'"]),
@@ -288,8 +293,8 @@ def test_prior_of_degrees_of_freedom_that_are_not_sampled(options, words):
 CHANGES = {
     "kernel": RBF(3.0),
     "link": "probit",
-    "likelihood": "student-t",
     "degrees_of_freedom": 7.0,
+    "dispersion": 0.5,
     "alpha": 0.5,
     "normalize_y": True,
     "representation": "prior-white",
@@ -303,7 +308,13 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("name", CHANGES)
+OTHER_LIKELIHOODS = {
+    MCMCGaussianProcessRegressor: "student-t",
+    MCMCCoxProcessRegressor: "negative-binomial",
+}
+
+
+@pytest.mark.parametrize("name", [*CHANGES, "likelihood"])
 @each_estimator
 def test_warm_start_names_the_parameter_that_changed(estimator, name):
     if name not in estimator().get_params():
@@ -313,10 +324,11 @@ def test_warm_start_names_the_parameter_that_changed(estimator, name):
         kernel = ConstantKernel() * RBF()
     options = {"alpha": 0.1} if estimator is MCMCGaussianProcessRegressor else {}
     model = fit(estimator, kernel=kernel, warm_start=True, **{**options, "n_draws": 6})
+    value = OTHER_LIKELIHOODS[estimator] if name == "likelihood" else CHANGES[name]
     words = ["warm_start=True", name]
     if name != "n_draws":
         words.append(f"differ from it: {name}. Pass the same, or set warm_start=False")
-    model.set_params(**{"n_draws": 8, name: CHANGES[name]})
+    model.set_params(**{"n_draws": 8, name: value})
     check_message(lambda: model.fit(X, TARGETS[estimator]), words)
 
 

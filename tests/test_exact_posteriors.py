@@ -16,14 +16,22 @@ import numpy as np
 import pytest
 from numpy.polynomial.legendre import leggauss
 from problems import COMBINATIONS, StudentT
-from scipy import stats
+from scipy import special, stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from skgpmcmc._model import LatentGaussianModel
 from skgpmcmc._sampler import run_chains
 from skgpmcmc._settings import SamplerSettings
 from skgpmcmc.diagnostics import ess_bulk, mcse_mean
-from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Likelihood, Poisson
+from skgpmcmc.likelihoods import (
+    BernoulliLogit,
+    BernoulliProbit,
+    Binomial,
+    Gaussian,
+    Likelihood,
+    NegativeBinomial,
+    Poisson,
+)
 from skgpmcmc.likelihoods import StudentT as StudentTNoise
 from skgpmcmc.updates import RandomWalk
 
@@ -40,8 +48,9 @@ HYPERPARAMETERS = {
     "l": ("k2__length_scale", stats.loguniform(*BOUNDS)),
     "mean": ("mean", MEAN_PRIOR),
     "noise": ("noise_level", stats.loguniform(*BOUNDS)),
+    "dispersion": ("dispersion", stats.loguniform(*BOUNDS)),
 }
-VALUES_IF_FIXED = {"s2": 1.0, "l": 1.0, "mean": 0.0, "noise": np.nan}
+VALUES_IF_FIXED = {"s2": 1.0, "l": 1.0, "mean": 0.0, "noise": np.nan, "dispersion": np.nan}
 
 
 class FastStudentT(StudentT):
@@ -56,7 +65,7 @@ class Problem:
     """Data on two latent variables, and their log likelihood as scipy has it."""
 
     likelihood: Likelihood
-    log_likelihood: Callable[..., np.ndarray]  # of f_1, f_2 and the noise level
+    log_likelihood: Callable[..., np.ndarray]  # of f_1, f_2 and the likelihood's parameter
     free: tuple[str, ...] = ("s2", "l")
     fast_sites: bool = True  # False: sites by quadrature, milliseconds each
 
@@ -100,6 +109,20 @@ PROBLEMS = {
             stats.poisson.logpmf(7, 2 * np.exp(f)) + stats.poisson.logpmf(1, np.exp(g) / 2)
         ),
         free=("l", "mean"),
+    ),
+    "binomial": Problem(
+        Binomial([4.0, 1.0], trials=[5, 3]),
+        lambda f, g, _: (
+            stats.binom.logpmf(4, 5, special.expit(f)) + stats.binom.logpmf(1, 3, special.expit(g))
+        ),
+    ),
+    "negative-binomial": Problem(
+        NegativeBinomial([7.0, 1.0], exposure=[2.0, 0.5]),
+        lambda f, g, a: (
+            stats.nbinom.logpmf(7, 1 / a, 1 / (1 + 2 * a * np.exp(f)))
+            + stats.nbinom.logpmf(1, 1 / a, 1 / (1 + a * np.exp(g) / 2))
+        ),
+        free=("l", "dispersion"),
     ),
     "student-t": Problem(
         FastStudentT([2.0, -1.0]),
@@ -163,13 +186,15 @@ def exact(problem, n_hyper=16, step=0.25):
         name: theta[..., i] if name == "mean" else np.exp(theta[..., i])
         for i, name in enumerate(problem.free)
     }
-    s2, length, mean, noise = ({**VALUES_IF_FIXED, **values}[name] for name in HYPERPARAMETERS)
+    values = {**VALUES_IF_FIXED, **values}
+    s2, length, mean = (values[name] for name in ("s2", "l", "mean"))
+    parameter = values["dispersion" if "dispersion" in problem.free else "noise"]
     z, weights = normal_rule(step)
     variance, covariance = s2 * (1.0 + JITTER), s2 * np.exp(-0.5 * (DISTANCE / length) ** 2)
     f = mean + np.sqrt(variance) * z[:, np.newaxis]
     g = mean + covariance / np.sqrt(variance) * z[:, np.newaxis]
     g = g + np.sqrt(variance - covariance**2 / variance) * z
-    mass = prior * np.outer(weights, weights) * np.exp(problem.log_likelihood(f, g, noise))
+    mass = prior * np.outer(weights, weights) * np.exp(problem.log_likelihood(f, g, parameter))
     mass /= mass.sum()
     centre = {f"theta[{i}]": (mass * theta[..., i]).sum() for i in range(2)}
     latent = np.stack(np.broadcast_arrays(f, g), axis=-1)

@@ -210,7 +210,7 @@ def test_auxiliaries_of_other_latents_are_rejected(name, monkeypatch):
 def test_auxiliaries_of_another_shape_are_rejected(monkeypatch):
     draw = _negative_binomial.polya_gamma
     monkeypatch.setattr(
-        _negative_binomial, "polya_gamma", lambda shape, tilt, rng: draw(0.5 * shape, tilt, rng)
+        _negative_binomial, "polya_gamma", lambda shape, tilt, rng: draw(0.1 * shape, tilt, rng)
     )
     model = make_model(LIKELIHOODS["negative-binomial"].make())
     settings = SamplerSettings("collapsed", n_latent_updates=1, whitened_updates=True)

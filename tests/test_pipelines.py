@@ -73,12 +73,14 @@ def test_data_frame_through_a_column_transformer(name):
             ("words", OneHotEncoder(sparse_output=False), ["colour"]),
         ]
     ).set_output(transform="pandas")
-    pipeline = make_pipeline(columns, clone(ESTIMATORS[name])).fit(frame, y)
+    # Trajectories enlarge rounding errors, in which the two ways to scale differ.
+    model = clone(ESTIMATORS[name]).set_params(hyperparameter_update="slice")
+    pipeline = make_pipeline(columns, model).fit(frame, y)
 
     by_hand = np.column_stack(
         [(numbers - numbers.mean(axis=0)) / numbers.std(axis=0), np.eye(3)[colours]]
     )
-    expected = predict(clone(ESTIMATORS[name]).fit(by_hand, y), by_hand)
+    expected = predict(clone(model).fit(by_hand, y), by_hand)
     np.testing.assert_allclose(predict(pipeline, frame), expected, rtol=1e-9)
     shuffled = frame[["colour", "height", "width"]].assign(other=1.0)
     np.testing.assert_array_equal(predict(pipeline, shuffled), predict(pipeline, frame))

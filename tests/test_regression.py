@@ -114,7 +114,8 @@ def test_repeated_rows_and_weights_are_the_same():
     X, y = waves(12)
     weights = np.array([1, 2, 3, 1, 1, 2, 1, 1, 4, 1, 1, 0])
     rows = np.repeat(np.arange(12), weights)
-    model = MCMCGaussianProcessRegressor(**SHORT)
+    # Trajectories enlarge the rounding errors in which the two differ.
+    model = MCMCGaussianProcessRegressor(hyperparameter_update="slice", **SHORT)
     weighted = model.fit(X, y, sample_weight=weights).predict(X, return_std=True)
     repeated = model.fit(X[rows], y[rows]).predict(X, return_std=True)
     assert len(model.X_train_) == 11

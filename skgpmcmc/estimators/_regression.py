@@ -38,6 +38,7 @@ from ._mixtures import log_mean_exp, normal_log_density, normal_quantiles
 from ._prediction import PosteriorDraws, sample_latent, spread
 from ._student_t_mixtures import student_t_log_density, student_t_quantiles
 
+_NORMALISED_DECIMALS = 12
 # The noise's typical share of the variance of y, where its level has the default prior.
 _NOISE_SHARE = 0.1
 # Of the variance of y: noise below it is not meant as noise.
@@ -253,6 +254,9 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         weights, (X, y, alpha) = drop_weightless(weights, X, y, alpha)
         self._set_scale(y, weights)
         y = (y - self._y_mean) / self._y_scale
+        if self.normalize_y:
+            # Rounding errors of the units would otherwise make other draws.
+            y = np.round(y, _NORMALISED_DECIMALS)
         variance = _typical_variance(y, weights, centred=self.mean == "constant")
         alpha = self._known_noise(alpha, variance)
         kernel = self.kernel

@@ -62,7 +62,7 @@ class NegativeBinomial(Likelihood):
     >>> from skgpmcmc.likelihoods import NegativeBinomial, Poisson
     >>> likelihood = NegativeBinomial([2, 0], exposure=[1.0, 0.5], dispersion=0.5)
     >>> round(likelihood.log_likelihood(np.zeros(2)), 4)
-    -2.3557
+    -2.3558
     >>> almost_poisson = NegativeBinomial([2, 0], exposure=[1.0, 0.5], dispersion=1e-12)
     >>> round(almost_poisson.log_likelihood(np.zeros(2)), 4)
     -2.1931

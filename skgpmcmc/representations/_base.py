@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._linalg import Array
 from .._model import LatentState, Workspace
@@ -146,7 +147,7 @@ class Representation(ABC):
         return True
 
     @property
-    def free(self) -> Array:
+    def free(self) -> NDArray[np.intp]:
         """Elements of theta that may move while what is held stays as it is: all of them."""
         return np.arange(len(self.workspace.layout))
 

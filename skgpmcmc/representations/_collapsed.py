@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._covariance import CholeskyFactor
 from .._linalg import Array
@@ -153,7 +154,7 @@ class CollapsedRepresentation(Representation):
         return self.workspace.likelihood.augment(state.latent, state.params, rng)
 
     @property
-    def free(self) -> Array:
+    def free(self) -> NDArray[np.intp]:
         """Elements of theta of which the density is known; see `Likelihood.holds_parameters`."""
         holds = self.workspace.likelihood.holds_parameters
         return super().free[: self.workspace.layout.first_likelihood] if holds else super().free
