@@ -53,7 +53,10 @@ class Continuation:
         values = estimator.get_params(deep=False)
         parameters = {n: _hash(v) for n, v in values.items() if n not in _MAY_CHANGE}
         likelihoods = [model.likelihood for group in models for model in group]
-        data = {"X": _hash(models[0][0].X), "y, sample_weight, trials or exposure": _hash(likelihoods)}
+        data = {
+            "X": _hash(models[0][0].X),
+            "y, sample_weight, trials or exposure": _hash(likelihoods),
+        }
         priors = [
             (prior.name, prior.distribution.dist.name, prior.distribution.args,
              prior.distribution.kwds, prior.support)
