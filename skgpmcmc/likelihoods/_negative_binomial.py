@@ -13,7 +13,7 @@ from ._base import Likelihood, Params
 from ._log_gamma import log_binomial
 from ._polya_gamma import polya_gamma
 from ._sites import Sites
-from ._validation import check_counts, check_exposure, check_vector
+from ._validation import check_counts, check_exposure, check_vector, positive_or_none
 
 _SMALLEST = float(np.finfo(float).tiny)
 # Poisson draws of numpy end here.
@@ -237,15 +237,8 @@ class NegativeBinomial(Likelihood):
 
 
 def _check_dispersion(value: float | None) -> float | None:
-    if value is None:
-        return None
-    try:
-        dispersion = float(value)
-    except (TypeError, ValueError):
-        dispersion = math.nan
-    if not _SMALLEST <= dispersion < math.inf:
-        raise ValueError(
-            f"dispersion must be positive and finite, or None to sample it; got "
-            f"{value!r}. For counts without overdispersion use Poisson."
-        )
-    return dispersion
+    return positive_or_none(
+        value,
+        f"dispersion must be positive and finite, or None to sample it; got "
+        f"{value!r}. For counts without overdispersion use Poisson.",
+    )

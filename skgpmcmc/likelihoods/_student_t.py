@@ -11,6 +11,7 @@ from ._augmented import GaussianGivenAuxiliaries, StudentTGivenPrecisions
 from ._base import Likelihood, Params
 from ._gaussian import check_known_variance, check_noise_variance
 from ._sites import Sites
+from ._validation import positive_or_none
 
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _SMALLEST = float(np.finfo(float).tiny)
@@ -214,18 +215,11 @@ class StudentT(Likelihood):
 
 
 def _check_degrees_of_freedom(value: float | None) -> float | None:
-    if value is None:
-        return None
-    try:
-        nu = float(value)
-    except (TypeError, ValueError):
-        nu = math.nan
-    if not _SMALLEST <= nu < math.inf:
-        raise ValueError(
-            f"degrees_of_freedom must be a positive and finite number, or None to sample it; got "
-            f"{value!r}. For Gaussian noise use Gaussian."
-        )
-    return nu
+    return positive_or_none(
+        value,
+        f"degrees_of_freedom must be a positive and finite number, or None to sample it; got "
+        f"{value!r}. For Gaussian noise use Gaussian.",
+    )
 
 
 def _log_constant(nu: float) -> float:

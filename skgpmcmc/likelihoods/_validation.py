@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import reprlib
 from typing import Any
 
@@ -102,3 +103,16 @@ def check_latent_index(latent_index: ArrayLike, n_obs: int) -> tuple[NDArray, in
             "example with numpy.unique(..., return_inverse=True)."
         )
     return index, counts.size
+
+
+def positive_or_none(value: float | None, message: str) -> float | None:
+    """Return a positive number, or None for a parameter that is sampled; else raise `message`."""
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not np.finfo(float).tiny <= number < math.inf:
+        raise ValueError(message)
+    return number
