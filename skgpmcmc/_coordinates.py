@@ -31,7 +31,12 @@ class NormalCoordinates:
     """
 
     def __init__(self, priors: Sequence[HyperPrior]) -> None:
-        self._priors = list(priors)
+        parabolas = [prior.parabola for prior in priors]
+        self._others = [(i, p) for i, p in enumerate(priors) if p.parabola is None]
+        self._height, self._peak, self._curvature = (
+            np.array([parabola or (0.0, 0.0, 0.0) for parabola in parabolas]).reshape(-1, 3).T
+        )
+        self._lowest, self._highest = np.array([p.reach for p in priors]).reshape(-1, 2).T
         lower, upper = np.array([prior.support for prior in priors]).reshape(-1, 2).T
         self._bounded = np.isfinite(lower) & np.isfinite(upper)
         self._half = np.isfinite(lower) ^ np.isfinite(upper)
@@ -75,10 +80,15 @@ class NormalCoordinates:
         line, bounded = self._centre + self._scale * u, self._bounded
         if not (np.abs(line[bounded]) < _FARTHEST).all():
             return -math.inf, np.zeros_like(u)
-        pairs = list(zip(self._priors, theta.tolist(), strict=True))
-        value = sum(prior.log_density(x) for prior, x in pairs)
+        if not ((self._lowest <= theta) & (theta <= self._highest)).all():  # also for NaN
+            return -math.inf, np.zeros_like(u)
+        score = self._curvature * (self._peak - theta)
+        value = float((self._height - 0.5 * score * (self._peak - theta)).sum())
+        for i, prior in self._others:
+            value += prior.log_density(float(theta[i]))
+            score[i] = prior.score(float(theta[i]))
         value += float(np.log(np.abs(slope)).sum())
-        gradient = slope * np.array([prior.score(x) for prior, x in pairs])
+        gradient = slope * score
         gradient[bounded] -= (self._scale * line)[bounded]
         gradient[self._half] += self._scale[self._half]
         return value, gradient

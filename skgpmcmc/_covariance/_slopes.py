@@ -21,10 +21,6 @@ from ._triangle import Triangle
 _LARGEST_SQUARE = 1e5
 
 
-def _squared_exponential(distance: Array, correlation: Array, scratch: Array) -> None:
-    np.copyto(distance, correlation)
-
-
 def _matern12(distance: Array, correlation: Array, scratch: Array) -> None:
     np.sqrt(distance, out=distance)
     # At distance zero the derivative is zero whatever the slope.
@@ -49,12 +45,12 @@ def _matern52(distance: Array, correlation: Array, scratch: Array) -> None:
     distance *= 5.0 / 3.0
 
 
-#: nu -> what overwrites the tabulated distance by the slope, given the correlation.
+#: nu -> what overwrites the tabulated distance by the slope, given the correlation. That of
+#: the squared exponential is the correlation itself.
 _SLOPES: dict[float, Callable[[Array, Array, Array], None]] = {
     0.5: _matern12,
     1.5: _matern32,
     2.5: _matern52,
-    math.inf: _squared_exponential,
 }
 
 
@@ -88,7 +84,9 @@ class Slopes:
         self._squares = np.square(self._X)
         self._with_ones = np.asfortranarray(np.column_stack([self._X, np.ones(n)]))
         self._factor = distance_factor
-        self._correlate, self._slope = correlate, _SLOPES[nu]
+        self._correlate, self._slope = correlate, _SLOPES.get(nu)
+        # Rounding errors leave distances around zero on its other side.
+        self._clip = np.maximum if distance_factor > 0.0 else np.minimum
         self._triangle = triangle
         self._slopes = np.zeros((n, n)).T
         self._slope_views = _flat(triangle.matrix_views(self._slopes))
@@ -126,10 +124,14 @@ class Slopes:
         """Turn the tabulated distances in a matrix into correlations, and keep their slopes."""
         blocks = zip(_flat(views), self._slope_views, self._scratch, strict=True)
         for block, slope, scratch in blocks:
-            np.copysign(block, self._factor, out=block)  # rounding errors around zero
-            np.copyto(slope, block)
-            self._correlate(block, scratch)
-            self._slope(slope, block, scratch)
+            self._clip(block, 0.0, out=block)
+            if self._slope is None:
+                self._correlate(block, scratch)
+                np.copyto(slope, block)
+            else:
+                np.copyto(slope, block)
+                self._correlate(block, scratch)
+                self._slope(slope, block, scratch)
         self._weights = weights
 
     def holds(self, weights: Array) -> bool:

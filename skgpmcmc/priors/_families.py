@@ -101,23 +101,13 @@ def standard_log_density(
     return kernel, loc, scale, float(distribution.logpdf(inside)) - kernel((inside - loc) / scale)
 
 
-def _no_slope(z: float) -> float:
-    return 0.0
+#: Minus the second derivative of the kernels of `standard_log_density` that are parabolas.
+_CURVATURES: dict[type, float] = {type(stats.uniform): 0.0, type(stats.norm): 1.0}
 
 
-def _normal_slope(z: float) -> float:
-    return -z
-
-
-_KERNEL_SLOPES: dict[type, Callable[[float], float]] = {
-    type(stats.uniform): _no_slope,
-    type(stats.norm): _normal_slope,
-}
-
-
-def slope_of_kernel(distribution: Any) -> Callable[[float], float] | None:
-    """Return the derivative of a kernel of `standard_log_density`, where it is known."""
-    return _KERNEL_SLOPES.get(type(distribution.dist))
+def curvature_of_kernel(distribution: Any) -> float | None:
+    """Return c where a kernel of `standard_log_density` is -c z^2 / 2, None for others."""
+    return _CURVATURES.get(type(distribution.dist))
 
 
 def _log_of_lognorm(s: float, scale: float) -> Any:

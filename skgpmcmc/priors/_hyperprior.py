@@ -12,10 +12,10 @@ from scipy import stats
 
 from ._families import (
     Truncated,
+    curvature_of_kernel,
     describe,
     logarithm_of,
     parameters_of,
-    slope_of_kernel,
     standard_log_density,
 )
 
@@ -45,6 +45,11 @@ class HyperPrior:
     ----------
     support : (float, float)
         Interval of positive density on the sampling scale; its ends may be infinite.
+    reach : (float, float)
+        Its part on which natural values neither under- nor overflow.
+    parabola : tuple of float or None
+        Height a, centre b and curvature c of a log density that is a - c (x - b)^2 / 2 on the
+        sampling scale, inside the reach; None for others.
 
     Raises
     ------
@@ -81,8 +86,9 @@ class HyperPrior:
         lower, upper = _natural_interval(distribution, log_scale, bounds, label)
         self.support = (_log(lower), _log(upper)) if log_scale else (lower, upper)
         smallest, largest = _LOG_RANGE if log_scale else (-_LARGEST, _LARGEST)
-        self._lowest = max(self.support[0], smallest)
-        self._highest = min(self.support[1], largest)
+        self.reach = (max(self.support[0], smallest), min(self.support[1], largest))
+        self._lowest, self._highest = self.reach
+        self.parabola: tuple[float, float, float] | None = None
 
         # The density is computed on the sampling scale if scipy has the distribution there,
         # otherwise on the natural scale.
@@ -102,7 +108,7 @@ class HyperPrior:
                 f"{self.natural(self.support).tolist()}. Widen the bounds, or move the prior."
             )
         centre = float(self._truncated.quantile(0.5))
-        self._kernel_slope = None if self._exponential else slope_of_kernel(working)
+        curvature = None if self._exponential else curvature_of_kernel(working)
         self._constant = math.nan
         if mass <= 1.0 + 1e-9 and math.isfinite(centre):
             self._kernel, self._loc, self._scale, constant = standard_log_density(working, centre)
@@ -113,6 +119,8 @@ class HyperPrior:
                 "precision: its density cannot be normalised. Use a proper prior with moderate "
                 "parameters, such as scipy.stats.lognorm(s=1.0)."
             )
+        if curvature is not None:
+            self.parabola = (self._constant, self._loc, curvature / self._scale**2)
 
     def __repr__(self) -> str:
         """Distribution, scale, support and name."""
@@ -150,8 +158,9 @@ class HyperPrior:
         sampling scale, such as log-uniform and log-normal ones; by central differences for
         others, with an error of about 1e-6.
         """
-        if self._kernel_slope is not None:
-            return self._kernel_slope((value - self._loc) / self._scale) / self._scale
+        if self.parabola is not None:
+            _, centre, curvature = self.parabola
+            return curvature * (centre - value)
         step = _DIFFERENCE * max(1.0, abs(value))
         left, right = max(value - step, self._lowest), min(value + step, self._highest)
         return (self.log_density(right) - self.log_density(left)) / (right - left)
