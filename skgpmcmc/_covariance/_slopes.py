@@ -7,7 +7,6 @@ Summed with weights it needs one product of a matrix with X for all length scale
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
