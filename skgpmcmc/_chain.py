@@ -5,46 +5,44 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from ._coordinates import NormalCoordinates
+from ._latents import update_latents, update_latents_around_approximation
 from ._linalg import Array
 from ._model import (
     LatentGaussianModel,
     LatentState,
     Workspace,
-    draw_prior_latents,
 )
 from ._settings import SamplerSettings, initial_widths
+from ._trajectories import Trajectories
 from .representations import (
     ApproximateMarginalRepresentation,
     Conditional,
     PriorWhiteRepresentation,
     Representation,
     make_representation,
+    make_workspace,
 )
 from .trace import ChainDraws, Costs
 from .updates import (
     HamiltonianTuner,
-    Point,
     Proposal,
     WidthAdapter,
-    elliptical_slice_step,
-    hamiltonian_step,
     metropolis_step,
     slice_step,
 )
 
 # Updates of the latent variables for which the auxiliary draws are made at once.
 _BATCH = 5
-# Leapfrog steps of a trajectory at most; fewer in the warm-up, where the first steps are small.
-_MOST_STEPS, _MOST_WARM_UP_STEPS = 50, 10
 # Updates of the latent variables, at the first theta, before the chain starts.
 _N_FIRST_UPDATES = 100
+# Before the first trajectory, where these move the latent variables too: draws from the prior
+# that are tried beside the first, and sweeps of slices.
+_N_OTHER_STARTS, _N_FIRST_SWEEPS = 10, 20
 
 
 @dataclass(frozen=True)
@@ -62,6 +60,8 @@ class ChainSnapshot:
         Step sizes, and what their adaptation has seen.
     n_moved : ndarray of shape (n_parameters,)
         Iterations in which each element of theta moved.
+    frozen : object
+        What the representation has adapted; see `Representation`.
     """
 
     theta: Array
@@ -69,6 +69,7 @@ class ChainSnapshot:
     widths: WidthAdapter
     tuner: HamiltonianTuner
     n_moved: Array
+    frozen: Any
 
 
 class Chain:
@@ -84,6 +85,8 @@ class Chain:
         The chain's own stream.
     state : LatentState
         Starting point.
+    frozen : object
+        What the representation has adapted before.
 
     Raises
     ------
@@ -97,6 +100,7 @@ class Chain:
         settings: SamplerSettings,
         rng: np.random.Generator,
         state: LatentState,
+        frozen: Any = None,
     ) -> None:
         self.settings = settings
         self.workspace = workspace
@@ -106,16 +110,18 @@ class Chain:
         self.widths = WidthAdapter(self._prior_widths)
         self._whitened = PriorWhiteRepresentation(workspace)
         self._rng = rng
-        self.represent(make_representation(settings.representation, workspace))
-        self.tuner = HamiltonianTuner(
-            len(self.representation.free), settings.n_warmup - settings.n_approximate
-        )
-
-    @cached_property
-    def _coordinates(self) -> NormalCoordinates:
-        """Quantiles of every prior take time: only Hamiltonian trajectories pay for them."""
-        priors = self.workspace.layout.priors
-        return NormalCoordinates([priors[i] for i in self.representation.free])
+        representation = make_representation(settings.representation, workspace)
+        representation.frozen = frozen
+        self.represent(representation)
+        # Where the chain has been since its representation was adapted last.
+        self._visited: list[Array] = []
+        # The approximation has sites of its own precisions, which need a dense covariance.
+        on_grid = workspace.covariance.has_colour_gradient
+        self._n_approximate = 0 if on_grid else settings.n_approximate
+        n_warmup = settings.n_warmup
+        self._adaptations = {self._n_approximate, n_warmup // 4, n_warmup // 2}
+        n_adapted = n_warmup - self._n_approximate
+        self.trajectories = Trajectories(self.representation, settings.path_length, n_adapted)
 
     def represent(self, representation: Representation) -> None:
         """Hold from now on what another representation holds.
@@ -151,14 +157,30 @@ class Chain:
         theta: Array | None = None,
     ) -> Chain:
         """Start a chain at theta, or at a draw from its prior, the latents near the data."""
-        workspace = model.workspace(settings.hamiltonian)
+        workspace = make_workspace(model, settings.representation, settings.hamiltonian)
         chain = cls(workspace, settings, rng, workspace.initial_state(rng, theta))
         chain.update_latents(_N_FIRST_UPDATES)
+        if chain.representation.carries_latents:
+            chain.approach(0 if theta is not None else _N_OTHER_STARTS)
         return chain
+
+    def approach(self, n_other_starts: int) -> None:
+        """Begin where trajectories can: where f is flat, or far from the data, they get lost.
+
+        At the best of several draws from the prior, moved by slices.
+        """
+        for _ in range(n_other_starts):
+            other = self.workspace.initial_state(self._rng)
+            update_latents(self.workspace, other, _N_FIRST_UPDATES // 5, self._rng)
+            if other.log_likelihood > self.state.log_likelihood:
+                self.state = other
+        for _ in range(_N_FIRST_SWEEPS):
+            self._slice_whitened(list(range(len(self.workspace.layout))))
+            self.update_latents(_BATCH)
 
     def warm_up(self, iteration: int) -> None:
         """Run one iteration of the warm-up, the first ones under the approximation."""
-        n_approximate = self.settings.n_approximate
+        n_approximate = self._n_approximate
         if n_approximate and iteration == 0:
             approximation = ApproximateMarginalRepresentation(self.workspace)
             if approximation.prepare(self.state):
@@ -167,11 +189,21 @@ class Chain:
                 self.represent(self.representation)
         if n_approximate and iteration == n_approximate:
             self.represent(make_representation(self.settings.representation, self.workspace))
+        if iteration in self._adaptations:
+            self._adapt_representation()
         self.iterate(adapt=self.settings.adapt_widths)
+        self._visited.append(self.state.theta)
+
+    def _adapt_representation(self) -> None:
+        """Adapt the representation to where the chain has been since the last time."""
+        if self._visited:
+            self.representation.adapt(self.state, np.median(self._visited, axis=0))
+            self._visited.clear()
 
     def end_warm_up(self) -> None:
         """Freeze what was adapted."""
-        self.tuner.freeze()
+        self._adapt_representation()
+        self.trajectories.tuner.freeze()
         self.n_moved[:] = 0.0
 
     @classmethod
@@ -183,13 +215,13 @@ class Chain:
         snapshot: ChainSnapshot,
     ) -> Chain:
         """Return the chain as it was when the snapshot was taken, bit for bit."""
-        workspace = model.workspace(settings.hamiltonian)
+        workspace = make_workspace(model, settings.representation, settings.hamiltonian)
         state = workspace.state_at(snapshot.theta, snapshot.whitened)
         # The chain stood there, at the same numbers.
         assert state is not None
-        chain = cls(workspace, settings, rng, state)
+        chain = cls(workspace, settings, rng, state, snapshot.frozen)
         chain.widths = copy.deepcopy(snapshot.widths)
-        chain.tuner = copy.deepcopy(snapshot.tuner)
+        chain.trajectories.tuner = copy.deepcopy(snapshot.tuner)
         chain.n_moved = snapshot.n_moved.copy()
         return chain
 
@@ -207,8 +239,9 @@ class Chain:
             self.state.theta,
             self.state.whitened,
             copy.deepcopy(self.widths),
-            copy.deepcopy(self.tuner),
+            copy.deepcopy(self.trajectories.tuner),
             self.n_moved.copy(),
+            self.representation.frozen,
         )
 
     def condition_on(self, others: list[Array]) -> None:
@@ -230,8 +263,11 @@ class Chain:
     def _sweep(self, adapt: bool) -> None:
         """Update every hyperparameter."""
         before = self.state.theta
-        if self.settings.hamiltonian and self.representation.has_gradient:
-            self._hamiltonian(adapt)
+        held = self.representation
+        if held.carries_latents or (self.settings.hamiltonian and held.has_gradient):
+            conditional = held.condition(self.state, self._rng)
+            self.trajectories.step(conditional, self._rng, adapt)
+            self.state = conditional.state
         else:
             self._update_hyperparameters()
         moves = self.state.theta - before
@@ -278,42 +314,6 @@ class Chain:
         if result.moved:
             conditional.accept()
 
-    def _hamiltonian(self, adapt: bool) -> None:
-        """Update theta as a whole along a Hamiltonian trajectory."""
-        conditional = self.representation.condition(self.state, self._rng)
-        coordinates, tuner, free = self._coordinates, self.tuner, self.representation.free
-        theta = self.state.theta
-
-        def point(u: Array, values: Array, log_density: Callable[[], float]) -> Point | None:
-            slope = coordinates.slope(u)
-            log_prior, gradient = coordinates.log_prior(u, values, slope)
-            if not log_prior > -math.inf:
-                return None
-            total = log_prior + log_density()
-            if not total > -math.inf:
-                return None
-            return Point(u, total, gradient + slope * conditional.gradient()[free])
-
-        def evaluate(u: Array) -> Point | None:
-            proposal = theta.copy()
-            proposal[free] = coordinates.to_theta(u)
-            return point(u, proposal[free], lambda: conditional.evaluate(proposal))
-
-        start = point(
-            coordinates.from_theta(theta[free]), theta[free], lambda: conditional.log_density
-        )
-        if start is None:  # the chain stands on a bound of a prior
-            return
-        length = self.settings.path_length * self._rng.uniform(0.5, 1.5)
-        most_steps = _MOST_WARM_UP_STEPS if adapt else _MOST_STEPS
-        n_steps = max(1, min(most_steps, round(length / tuner.step_size)))
-        result = hamiltonian_step(evaluate, start, tuner.step_sizes, n_steps, self._rng)
-        if result.moved:
-            conditional.accept()
-        if adapt:
-            tuner.record(result.point.value, result.acceptance)
-        self.state = conditional.state
-
     def _metropolis(self, proposal: Proposal) -> None:
         """Update theta as a whole (M&A Algorithms 1, 2 and 3)."""
         conditional = self.representation.condition(self.state, self._rng)
@@ -335,8 +335,11 @@ class Chain:
     def _move_latents(self) -> None:
         """Update f, and in between the hyperparameters that rescale or shift it."""
         before = self.state
-        for first in range(0, self.settings.n_latent_updates, _BATCH):
-            self.update_latents(min(_BATCH, self.settings.n_latent_updates - first))
+        n_updates = self.settings.n_latent_updates
+        # Rescaling changes the pseudo-posterior: it waits until all updates around it are done.
+        batch = n_updates if self.representation.approximates_posterior else _BATCH
+        for first in range(0, n_updates, max(batch, 1)):
+            self.update_latents(min(batch, n_updates - first))
             self._update_whitened()
         if self.state is not before and not self.representation.prepare(self.state, before):
             self.workspace.covariance.n_failures += 1
@@ -349,6 +352,9 @@ class Chain:
             n_kernel = self.workspace.layout.n_kernel
             scales = self.workspace.covariance.scale_parameters
             indices = [*scales, *range(n_kernel, len(self.workspace.layout))]
+        self._slice_whitened(indices)
+
+    def _slice_whitened(self, indices: list[int]) -> None:
         for index in indices:
             conditional = self._whitened.condition(self.state, self._rng)
             self._slice(conditional, index, self._prior_widths[index])
@@ -356,24 +362,11 @@ class Chain:
 
     def update_latents(self, n_updates: int) -> None:
         """Update f by elliptical slice sampling; z = L^-1 (f - m) turns with it."""
-        if not n_updates:
-            return
-        state, workspace = self.state, self.workspace
-        mean, params = state.mean, state.params
-        auxiliary_z, auxiliary = draw_prior_latents(state.factor, n_updates, self._rng)
-
-        def log_likelihood(deviation: Array) -> float:
-            return workspace.log_likelihood(deviation + mean if mean else deviation, params)
-
-        deviation = state.latent - mean
-        for i in range(n_updates):
-            result = elliptical_slice_step(
-                log_likelihood, deviation, state.log_likelihood, auxiliary[:, i], self._rng
-            )
-            deviation = result.deviation
-            state.log_likelihood = result.log_likelihood
-            state.whitened = state.whitened * result.cosine + auxiliary_z[:, i] * result.sine
-        state.latent = deviation + mean
+        if n_updates:
+            update = update_latents
+            if self.representation.approximates_posterior:
+                update = update_latents_around_approximation
+            update(self.workspace, self.state, n_updates, self._rng)
 
     def costs(self) -> Costs:
         """Return the costs so far."""

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm, dsyr, dsyr2, dsyrk, dtrmm, dtrmv, dtrsm, dtrsv
-from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
+from scipy.linalg.lapack import dlauum, dpotrf, dsyevd, dtrtri
 
 Array = NDArray[np.float64]
 
@@ -50,6 +50,15 @@ def log_diagonal_sum(diagonal: Array) -> float:
     return total if math.isfinite(total) else math.nan
 
 
+def symmetric_spectrum(matrix: Array) -> tuple[Array, Array] | None:
+    """Return the increasing eigenvalues and the eigenvectors of C; None if that fails.
+
+    C is symmetric and may have any order; it is kept.
+    """
+    values, vectors, info = dsyevd(matrix.T, lower=1)
+    return (values, vectors) if info == 0 else None
+
+
 def multiply_lower(lower: Array, vector: Array, *, transpose: bool = False) -> Array:
     """Return L x, or L^T x."""
     return dtrmv(lower, vector, lower=1, trans=transpose)
@@ -65,9 +74,9 @@ def multiply_lower_matrix(lower: Array, columns: Array) -> Array:
     return dtrmm(1.0, lower, columns, lower=1)
 
 
-def solve_lower_matrix(lower: Array, columns: Array) -> Array:
-    """Return L^-1 B for a matrix B of column vectors."""
-    return dtrsm(1.0, lower, columns, lower=1)
+def solve_lower_matrix(lower: Array, columns: Array, *, transpose: bool = False) -> Array:
+    """Return L^-1 B, or L^-T B, for a matrix B of column vectors."""
+    return dtrsm(1.0, lower, columns, lower=1, trans_a=transpose)
 
 
 def inverse_in_place(lower: Array) -> None:

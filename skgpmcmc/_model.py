@@ -11,12 +11,15 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from ._covariance import (
-    CholeskyFactor,
+    AnyPseudoPosterior,
     Covariance,
-    PseudoPosterior,
+    Factor,
+    GridCovariance,
     describe_fault,
     make_covariance,
+    separable_form,
 )
+from ._grid import Grid
 from ._linalg import Array
 from ._parameters import ParameterLayout
 from .likelihoods import Likelihood, Sites
@@ -57,6 +60,14 @@ class LatentGaussianModel:
         What the likelihood's parameters go by; by default their own names.
     unset_bounds : (float, float), optional
         Bounds of the kernel that nobody has chosen: priors are not cut to them.
+    grid : Grid, optional
+        States that X is the grid's points in their order, so that a covariance that is a
+        Kronecker product may be used as one.
+
+    Attributes
+    ----------
+    separable_form : StationaryForm or None
+        Of the kernel, where the covariance is a Kronecker product.
 
     Raises
     ------
@@ -79,6 +90,7 @@ class LatentGaussianModel:
         names: Mapping[str, str] | None = None,
         parameter_specs: Sequence[HyperparameterSpec] | None = None,
         unset_bounds: tuple[float, float] | None = None,
+        grid: Grid | None = None,
     ) -> None:
         if len(X) != likelihood.n_latent:
             msg = (
@@ -86,6 +98,10 @@ class LatentGaussianModel:
                 "variables. Give one row of X for each latent variable."
             )
             raise ValueError(msg)
+        if grid is not None and grid.n != len(X):
+            raise ValueError(
+                f"X must be the {grid.n} points of the grid, in their order; got {len(X)} rows."
+            )
         if mean not in ("zero", "constant"):
             raise ValueError(f"mean must be 'zero' or 'constant'; got {mean!r}.")
         self.kernel = kernel
@@ -102,6 +118,10 @@ class LatentGaussianModel:
         specs += parameter_specs
         resolved = resolve_priors(specs, priors, defaults, unset_bounds)
         self._set_layout(specs, resolved, n_kernel, mean == "constant", collapse_mean)
+        self.grid = grid
+        self.separable_form = None
+        if grid is not None and self.mean_prior is None:
+            self.separable_form = separable_form(kernel, grid)
 
     def _set_layout(
         self,
@@ -120,9 +140,9 @@ class LatentGaussianModel:
         samples_mean = constant and not collapse
         self.layout = ParameterLayout(resolved, sizes, n_kernel, samples_mean, location)
 
-    def workspace(self, gradient: bool = False) -> Workspace:
-        """Return buffers and counters for one chain, that may ask for gradients."""
-        return Workspace(self, gradient)
+    def workspace(self, gradient: bool = False, on_grid: bool = False) -> Workspace:
+        """Return buffers and counters for one chain; see `Workspace`."""
+        return Workspace(self, gradient, on_grid)
 
 
 def _kernel_specs(kernel: Kernel, names: Mapping[str, str]) -> list[HyperparameterSpec]:
@@ -153,7 +173,7 @@ class LatentState:
     ----------
     theta : ndarray of shape (n_parameters,)
         Hyperparameters on their sampling scale.
-    factor : CholeskyFactor
+    factor : CholeskyFactor or GridFactor
         Of the covariance at theta.
     mean : float
         Prior mean m of the latent variables.
@@ -165,12 +185,12 @@ class LatentState:
         log L(f).
     sites : Sites
         Site precisions and shifts at theta.
-    pseudo : PseudoPosterior
+    pseudo : PseudoPosterior or GridPseudoPosterior
         The factor of the pseudo-posterior that these sites make.
     """
 
     theta: Array
-    factor: CholeskyFactor
+    factor: Factor
     mean: float
     params: tuple[float, ...]
     latent: Array
@@ -178,7 +198,7 @@ class LatentState:
     log_likelihood: float
     # Set by the representations that use them, and only read by these.
     sites: Sites = None  # type: ignore[assignment]
-    pseudo: PseudoPosterior = None  # type: ignore[assignment]
+    pseudo: AnyPseudoPosterior = None  # type: ignore[assignment]
 
     def complete_data_log_likelihood(self) -> float:
         """Return log L(f) + log N(f; m, K_theta)."""
@@ -194,7 +214,9 @@ class Workspace:
     model : LatentGaussianModel
         Shared between chains, never changed.
     gradient : bool
-        See `Covariance`.
+        Whether gradients along theta alone will be asked for; see `DenseCovariance`.
+    on_grid : bool
+        Whether the covariance is to be a Kronecker product, where the model's is one.
 
     Attributes
     ----------
@@ -202,14 +224,13 @@ class Workspace:
         Evaluations of log L(f).
     """
 
-    def __init__(self, model: LatentGaussianModel, gradient: bool = False) -> None:
+    def __init__(
+        self, model: LatentGaussianModel, gradient: bool = False, on_grid: bool = False
+    ) -> None:
         self.model = model
         self.layout = model.layout
         self.likelihood = model.likelihood
-        offset_variance = model.mean_prior[1] ** 2 if model.mean_prior else 0.0
-        self.covariance: Covariance = make_covariance(
-            model.kernel, model.X, model.jitter, offset_variance, gradient
-        )
+        self.covariance: Covariance[Any] = _covariance(model, gradient, on_grid)
         self.n_likelihoods = 0
 
     def log_likelihood(self, latent: Array, params: tuple[float, ...]) -> float:
@@ -230,7 +251,7 @@ class Workspace:
         return self._state_with(self.covariance.rebuild(state.factor), state.theta, state.whitened)
 
     def _state_with(
-        self, factor: CholeskyFactor | None, theta: Array, whitened: Array
+        self, factor: Factor | None, theta: Array, whitened: Array
     ) -> LatentState | None:
         if factor is None:
             return None
@@ -306,18 +327,22 @@ class Workspace:
         return mean, log_marginal + log_conditional - log_prior
 
 
-def draw_prior_latents(
-    factor: CholeskyFactor, n: int, rng: np.random.Generator
-) -> tuple[Array, Array]:
-    """Draw n vectors from N(0, K) in one triangular product.
+def _covariance(model: LatentGaussianModel, gradient: bool, on_grid: bool) -> Covariance[Any]:
+    if on_grid and model.separable_form is not None and model.grid is not None:
+        return GridCovariance(model.separable_form, model.grid, model.jitter)
+    offset_variance = model.mean_prior[1] ** 2 if model.mean_prior else 0.0
+    return make_covariance(model.kernel, model.X, model.jitter, offset_variance, gradient)
+
+
+def draw_prior_latents(factor: Factor, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Draw n vectors from N(0, K) in one matrix product.
 
     Returns
     -------
     whitened, coloured : ndarray of shape (n_latent, n)
         Standard normal columns, and the same coloured by the factor.
     """
-    size = factor.lower.shape[0]
-    whitened = np.asfortranarray(rng.standard_normal((n, size)).T)
+    whitened = np.asfortranarray(rng.standard_normal((n, factor.n)).T)
     return whitened, factor.colour_columns(whitened)
 
 

@@ -166,7 +166,8 @@ def run_groups(
     """
     for models in groups:
         for model in models:
-            check_representation(settings.representation, model.likelihood)
+            on_grid = model.separable_form is not None
+            check_representation(settings.representation, model.likelihood, on_grid)
     starts = _starting_points(theta, n_chains, len(groups[0][0].layout))
     entropy = check_random_state(random_state).randint(0, 2**31 - 1, size=4)
     seeds = np.random.SeedSequence(entropy.tolist()).spawn(n_chains * len(groups))

@@ -30,8 +30,9 @@ class SamplerSettings:
     hamiltonian : bool
         Whether theta moves along Hamiltonian trajectories instead, in coordinates that make
         its prior about standard normal; for the representations that have a gradient.
-    path_length : float
-        Mean length of the trajectories, in posterior standard deviations.
+    path_length : float or None
+        Mean length of the trajectories, in posterior standard deviations; None is the
+        representation's own.
     n_warmup, n_draws, thin : int
         Iterations before the first kept draw; kept draws; iterations for each.
     n_approximate : int
@@ -60,7 +61,7 @@ class SamplerSettings:
     representation: str | float = "surr-site"
     proposal: Proposal | None = None
     hamiltonian: bool = False
-    path_length: float = 1.5
+    path_length: float | None = None
     n_warmup: int = 500
     n_draws: int = 500
     thin: int = 1

@@ -9,6 +9,7 @@ two-sample tests against fresh draws have exact p-values.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from problems import with_targets
@@ -17,6 +18,7 @@ from scipy import stats
 from skgpmcmc._chain import Chain
 from skgpmcmc._model import LatentGaussianModel, LatentState, Workspace
 from skgpmcmc._settings import SamplerSettings
+from skgpmcmc.representations import make_workspace
 
 #: False-alarm rate of one test. The files of joint-distribution tests hold fewer
 #: than 400 of them: all together raise a false alarm with probability below 1e-4.
@@ -28,15 +30,17 @@ _N_STAGES = 6
 Transition = Callable[[LatentGaussianModel, Workspace, LatentState, np.random.Generator], Chain]
 
 
-def one_iteration(settings: SamplerSettings) -> Transition:
-    """Return the transition that one iteration of a chain makes."""
+def one_iteration(settings: SamplerSettings, frozen: Any = None) -> Transition:
+    """Return the transition that one iteration of a chain makes, what it has adapted given."""
 
     def transition(model, workspace, state, rng):
-        chain = Chain(workspace, settings, rng, state)
+        chain = Chain(workspace, settings, rng, state, frozen)
         chain.iterate()
         return chain
 
-    transition.gradient = settings.hamiltonian
+    transition.make_workspace = lambda model: make_workspace(
+        model, settings.representation, settings.hamiltonian
+    )
     return transition
 
 
@@ -70,7 +74,7 @@ def _draw(model, transition, size, rng):
     """Return statistics after one transition, and of fresh draws, shape (2, size, d)."""
     columns = [prior.sample(rng, size=2 * size) for prior in model.layout.priors]
     thetas = np.stack(columns, axis=-1) if columns else np.empty((2 * size, 0))
-    workspace = model.workspace(getattr(transition, "gradient", False))
+    workspace = getattr(transition, "make_workspace", LatentGaussianModel.workspace)(model)
     moved, fresh = [], []
     for before, other in zip(thetas[:size], thetas[size:], strict=True):
         observed, state = _joint_draw(model, workspace, before, rng)

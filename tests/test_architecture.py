@@ -22,6 +22,7 @@ LAYERS = {
     "skgpmcmc.exceptions": 0,
     "skgpmcmc.diagnostics": 0,
     "skgpmcmc._linalg": 0,
+    "skgpmcmc._grid": 0,
     "skgpmcmc.priors": 0,
     "skgpmcmc.datasets": 0,
     "skgpmcmc.likelihoods": 1,
@@ -33,9 +34,11 @@ LAYERS = {
     "skgpmcmc._settings": 3,
     "skgpmcmc.representations": 4,
     "skgpmcmc.trace": 4,
-    "skgpmcmc._chain": 5,
-    "skgpmcmc._coupled": 6,
-    "skgpmcmc._sampler": 7,
+    "skgpmcmc._trajectories": 5,
+    "skgpmcmc._latents": 5,
+    "skgpmcmc._chain": 6,
+    "skgpmcmc._coupled": 7,
+    "skgpmcmc._sampler": 8,
     "skgpmcmc.estimators._defaults": 4,
     "skgpmcmc.estimators._search": 4,
     "skgpmcmc.estimators._quadrature": 4,
@@ -46,15 +49,17 @@ LAYERS = {
     "skgpmcmc.estimators._normal_quantiles": 4,
     "skgpmcmc.estimators._convergence": 4,
     "skgpmcmc.estimators._inputs": 4,
-    "skgpmcmc.estimators._prediction": 8,
-    "skgpmcmc.estimators._warm_start": 8,
-    "skgpmcmc.estimators._updates": 8,
-    "skgpmcmc.estimators._base": 9,
-    "skgpmcmc.estimators": 10,
-    "skgpmcmc.displays": 11,
-    "skgpmcmc.point_patterns": 11,
+    "skgpmcmc.estimators._prediction": 9,
+    "skgpmcmc.estimators._grid_prediction": 9,
+    "skgpmcmc.estimators._grids": 9,
+    "skgpmcmc.estimators._warm_start": 9,
+    "skgpmcmc.estimators._updates": 9,
+    "skgpmcmc.estimators._base": 10,
+    "skgpmcmc.estimators": 11,
+    "skgpmcmc.displays": 12,
+    "skgpmcmc.point_patterns": 12,
 }
-TOP_LAYER = 12
+TOP_LAYER = 13
 OPTIONAL_DEPENDENCIES = {"matplotlib", "arviz", "dask", "pandas"}
 
 

@@ -8,6 +8,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 import skgpmcmc._chain as chain_module
+import skgpmcmc._latents as latents_module
 from skgpmcmc._chain import Chain
 from skgpmcmc._model import LatentGaussianModel
 from skgpmcmc._sampler import run_chain
@@ -156,18 +157,18 @@ def evaluations(monkeypatch):
     """Evaluations of every update, by name, and whether it moved."""
     found = {"slice_step": [], "elliptical_slice_step": []}
 
-    def count(name):
-        step = getattr(chain_module, name)
+    def count(module, name):
+        step = getattr(module, name)
 
         def counted(*args, **options):
             result = step(*args, **options)
             found[name].append((result.n_evaluations, result.moved))
             return result
 
-        monkeypatch.setattr(chain_module, name, counted)
+        monkeypatch.setattr(module, name, counted)
 
-    for name in found:
-        count(name)
+    count(chain_module, "slice_step")
+    count(latents_module, "elliptical_slice_step")
     return found
 
 

@@ -10,7 +10,7 @@ from joint_distribution import is_invariant, one_iteration
 from problems import LIKELIHOODS, PRIORS, make_model
 from scipy import stats
 
-from skgpmcmc import _chain
+from skgpmcmc import _chain, _trajectories
 from skgpmcmc._coordinates import NormalCoordinates
 from skgpmcmc._model import LatentState
 from skgpmcmc._settings import SamplerSettings
@@ -251,7 +251,7 @@ _LOG_PRIOR = NormalCoordinates.log_prior
 @pytest.mark.parametrize("fault", ["none", "acceptance", "jacobian"])
 def test_hamiltonian_trajectories(fault, monkeypatch):
     if fault == "acceptance":
-        monkeypatch.setattr(_chain, "hamiltonian_step", _accepts_every_trajectory)
+        monkeypatch.setattr(_trajectories, "hamiltonian_step", _accepts_every_trajectory)
     if fault == "jacobian":
         monkeypatch.setattr(NormalCoordinates, "log_prior", _forgets_the_slope)
     model = make_model(LIKELIHOODS["logit"].make(), priors=BOUNDED)

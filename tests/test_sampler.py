@@ -9,7 +9,7 @@ from problems import LIKELIHOODS, PRIORS, X_SMALL, make_model
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from skgpmcmc import _chain
+from skgpmcmc import _latents
 from skgpmcmc._chain import Chain
 from skgpmcmc._covariance import KernelCovariance, StationaryCovariance
 from skgpmcmc._model import LatentGaussianModel
@@ -356,9 +356,9 @@ def test_number_of_elliptical_updates(representation, n_updates, monkeypatch):
         SamplerSettings(representation, n_latent_updates=5),
         np.random.default_rng(0),
     )
-    calls, step = [], _chain.elliptical_slice_step
+    calls, step = [], _latents.elliptical_slice_step
     monkeypatch.setattr(
-        _chain, "elliptical_slice_step", lambda *args: calls.append(1) or step(*args)
+        _latents, "elliptical_slice_step", lambda *args: calls.append(1) or step(*args)
     )
     for _ in range(3):
         chain.iterate()

@@ -15,16 +15,30 @@ from ._checks import (
     describe_fault,
     has_gradient,
 )
+from ._dense import DenseCovariance
 from ._factor import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
 from ._generic import KernelCovariance
+from ._grid import GridCovariance, separable_form
+from ._grid_factor import GridFactor, GridPseudoPosterior, GridPseudoPosteriorFactory
 from ._kernel_form import parse
-from ._memory import working_memory
+from ._memory import grid_memory, working_memory
 from ._stationary import StationaryCovariance
 from ._white_noise import NoiseSplit, split_white_noise
 
+#: The square root of a covariance, in either form.
+Factor = CholeskyFactor | GridFactor
+AnyPseudoPosterior = PseudoPosterior | GridPseudoPosterior
+
 __all__ = [
+    "AnyPseudoPosterior",
     "CholeskyFactor",
     "Covariance",
+    "DenseCovariance",
+    "Factor",
+    "GridCovariance",
+    "GridFactor",
+    "GridPseudoPosterior",
+    "GridPseudoPosteriorFactory",
     "KernelCovariance",
     "NoiseSplit",
     "PseudoPosterior",
@@ -34,8 +48,10 @@ __all__ = [
     "check_kernel",
     "check_kernel_call",
     "describe_fault",
+    "grid_memory",
     "has_gradient",
     "make_covariance",
+    "separable_form",
     "split_white_noise",
     "working_memory",
 ]
@@ -47,7 +63,7 @@ def make_covariance(
     jitter: float = 1e-6,
     offset_variance: float = 0.0,
     gradient: bool = False,
-) -> Covariance:
+) -> DenseCovariance:
     """Return the fastest covariance that exists for a kernel.
 
     Parameters
@@ -65,7 +81,7 @@ def make_covariance(
 
     Returns
     -------
-    covariance : Covariance
+    covariance : DenseCovariance
         For one chain: it owns buffers.
     """
     form = parse(kernel)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-import numpy as np
-
-from .. import _linalg
 from .._linalg import Array
+from ..exceptions import MissingCapabilityError
 from ._factor import CholeskyFactor
+from ._grid_factor import GridFactor
+
+_DENSE_ONLY = "noise of any variances can only be added to a covariance in dense form."
+
+#: The form in which a covariance keeps its square root.
+F = TypeVar("F", CholeskyFactor, GridFactor)
 
 
 class LogNormalGradient(NamedTuple):
@@ -31,12 +34,10 @@ class LogNormalGradient(NamedTuple):
     inverse_diagonal: Array
 
 
-class Covariance(ABC):
-    """Covariance of the latent variables of one chain, with its two buffers.
+class Covariance(ABC, Generic[F]):
+    """Covariance of the latent variables of one chain.
 
-    The diagonal of K is the kernel's, enlarged by the factor 1 + `jitter`, plus
-    `offset_variance` on every entry of K (the variance of a constant mean that is
-    integrated out).
+    The diagonal of K is the kernel's, enlarged by the factor 1 + `jitter`.
 
     Parameters
     ----------
@@ -44,11 +45,6 @@ class Covariance(ABC):
         Number of latent variables.
     jitter : float
         Relative to the kernel's diagonal.
-    offset_variance : float
-        Added to every entry of K.
-    gradient : bool
-        Whether `log_normal_gradient` will be called; each factor then leaves behind what it
-        needs.
 
     Attributes
     ----------
@@ -60,35 +56,33 @@ class Covariance(ABC):
     scale_parameters : list of int
         Elements of theta that only rescale K: a factor at another value of them is the
         current one with another `scale`, at no cost.
+    has_colour_gradient : bool
+        Whether `colour_gradient` exists.
     """
 
-    def __init__(
-        self, n: int, jitter: float, offset_variance: float, gradient: bool = False
-    ) -> None:
+    has_colour_gradient: ClassVar[bool] = False
+
+    def __init__(self, n: int, jitter: float) -> None:
         self.n = n
         self.jitter = jitter
-        self.offset_variance = offset_variance
         self.n_constructions = 0
         self.n_failures = 0
         self.scale_parameters: list[int] = []
-        self._buffers = _linalg.buffer_pair(n)
-        self._diagonals = tuple(_linalg.diagonal_view(buffer) for buffer in self._buffers)
-        self._inverse = np.zeros((n, n)).T if gradient else None
 
-    def factor(self, theta: Array, current: CholeskyFactor | None = None) -> CholeskyFactor | None:
+    def factor(self, theta: Array, current: F | None = None) -> F | None:
         """Return the factor at theta, or None where K is not positive definite.
 
         Parameters
         ----------
         theta : ndarray of shape (n_kernel_parameters,)
             Logarithms of the kernel's free hyperparameters; not modified, but kept.
-        current : CholeskyFactor, optional
+        current : CholeskyFactor or GridFactor, optional
             The factor of the chain's state. It stays valid, is returned itself if
             theta is the same, and saves work if only some entries differ.
         """
         moved: list[int] = []
         if current is not None:
-            moved = _moved(theta, current)
+            moved = moved_elements(theta, current)
             if not moved:
                 return current
         self.n_constructions += 1
@@ -97,18 +91,45 @@ class Covariance(ABC):
             self.n_failures += 1
         return factor
 
-    def _new_factor(
-        self, theta: Array, current: CholeskyFactor | None, moved: list[int]
-    ) -> CholeskyFactor | None:
-        if current is not None and all(i in self.scale_parameters for i in moved):
-            amplitude = self._amplitude(theta)
-            in_range = amplitude > 0.0 and _all_finite(current.unit_variance * amplitude)
-            return current.rescaled(theta, amplitude) if in_range else None
-        return self._build(theta, 0 if current is None else 1 - current.slot, current, moved)
+    def rebuild(self, current: F) -> F | None:
+        """Return the factor at the same theta, built afresh beside the current one.
 
-    def noisy_factor(
-        self, theta: Array, noise: Array, current: CholeskyFactor
-    ) -> CholeskyFactor | None:
+        It is free of the rounding errors that earlier moves have left behind.
+        """
+        self.forget()
+        return self._build_afresh(current)
+
+    def forget(self) -> None:
+        """Forget what earlier factors left behind, so that the next is built afresh."""
+
+    @abstractmethod
+    def pseudo_posterior_factory(self) -> Any:
+        """Return what factors I + L^T W L for this covariance."""
+
+    def colour_gradient(self, factor: F, whitened: Array, score: Array) -> Array:
+        """Return the derivative of score . (L z) along theta, z held fixed.
+
+        Parameters
+        ----------
+        factor : CholeskyFactor or GridFactor
+            Gives L.
+        whitened : ndarray of shape (n,)
+            z.
+        score : ndarray of shape (n,)
+            Held fixed.
+
+        Returns
+        -------
+        gradient : ndarray of shape (n_kernel_parameters,)
+
+        Raises
+        ------
+        MissingCapabilityError
+            If this covariance has no such gradient.
+        """
+        raise MissingCapabilityError("only the covariance of a grid has a gradient of its root.")
+
+    def noisy_factor(self, theta: Array, noise: Array, current: F) -> F | None:
         """Return the factor of K + diag(noise) at theta, or None where there is none.
 
         Parameters
@@ -119,21 +140,20 @@ class Covariance(ABC):
             Variances.
         current : CholeskyFactor
             The factor, with or without noise, that stays valid.
+
+        Raises
+        ------
+        MissingCapabilityError
+            If this covariance cannot add it.
         """
-        moved = _moved(theta, current)
-        self.n_constructions += bool(moved)
-        factor = self._build(theta, 1 - current.slot, current, moved, noise)
-        if factor is None:
-            self.n_failures += 1
-        return factor
+        raise MissingCapabilityError(_DENSE_ONLY)
 
-    def log_normal_gradient(
-        self, factor: CholeskyFactor, noise: Array, deviation: Array
-    ) -> LogNormalGradient:
+    def factor_beside(self, theta: Array, current: F) -> F | None:
+        """Return the factor of K at theta, in the buffer beside one that may have noise."""
+        raise MissingCapabilityError(_DENSE_ONLY)
+
+    def log_normal_gradient(self, factor: F, noise: Array, deviation: Array) -> LogNormalGradient:
         """Return the gradient of log N(c; m, K + S).
-
-        With A = K + S and a = A^-1 (c - m) it is a sum over G_ij dK_ij, where
-        G = (a a^T - A^-1) / 2: no derivative of a Cholesky factor is needed.
 
         Parameters
         ----------
@@ -143,109 +163,23 @@ class Covariance(ABC):
             Diagonal of S.
         deviation : ndarray of shape (n,)
             c - m.
+
+        Raises
+        ------
+        MissingCapabilityError
+            If this covariance cannot add noise.
         """
-        inverse = self._inverse
-        assert inverse is not None
-        np.copyto(inverse, factor.lower)
-        _linalg.inverse_in_place(inverse)
-        amplitude = factor.scale**2
-        inverse_diagonal = _linalg.diagonal_view(inverse) / amplitude
-        solution = factor.solve(deviation)
-        # -2 G, in units in which the amplitude is one.
-        _linalg.add_square(solution * factor.scale, -1.0, inverse)
-        # Sum of G_ij K_ij, by K = A - S.
-        noise_part = float(noise @ (solution**2 - inverse_diagonal))
-        along_amplitude = 0.5 * (float(solution @ deviation) - self.n - noise_part)
-        theta = self._contract(factor, inverse, along_amplitude)
-        theta[self.scale_parameters] = along_amplitude
-        return LogNormalGradient(theta, solution, inverse_diagonal)
-
-    def factor_beside(self, theta: Array, current: CholeskyFactor) -> CholeskyFactor | None:
-        """Return the factor of K at theta, in the buffer beside one that may have noise."""
-        moved = _moved(theta, current)
-        return self._build(theta, 1 - current.slot, current, moved)
-
-    def rebuild(self, current: CholeskyFactor) -> CholeskyFactor | None:
-        """Return the factor at the same theta, built afresh beside the current one.
-
-        It is free of the rounding errors that earlier moves have left behind.
-        """
-        self.forget()
-        return self._build(current.theta, 1 - current.slot, None, [])
-
-    def _build(
-        self,
-        theta: Array,
-        slot: int,
-        current: CholeskyFactor | None,
-        moved: list[int],
-        noise: Array | None = None,
-    ) -> CholeskyFactor | None:
-        """Build the factor at theta in the buffer of a slot that the current one does not hold.
-
-        `moved` are the elements of theta that differ from the current ones.
-        """
-        unit_variance = self._write(theta, slot, current, moved)
-        if unit_variance is None:
-            return None
-        amplitude = self._amplitude(theta)
-        in_range = amplitude > 0.0 and _all_finite(unit_variance * amplitude)
-        if in_range and noise is not None:
-            diagonal = self._diagonals[slot]
-            diagonal += noise / amplitude
-        lower = self._buffers[slot]
-        if not in_range or not _linalg.cholesky_in_place(lower):
-            return None
-        half_log_det = _linalg.log_diagonal_sum(self._diagonals[slot])
-        if half_log_det != half_log_det:  # NaN
-            return None
-        return CholeskyFactor(theta, lower, half_log_det, unit_variance, slot, amplitude)
-
-    def forget(self) -> None:  # noqa: B027 - a hook; not every covariance keeps anything
-        """Forget what earlier factors left behind, so that the next is built afresh."""
-
-    def _amplitude(self, theta: Array) -> float:
-        """Return the common factor of K that `scale_parameters` make."""
-        return 1.0
+        raise MissingCapabilityError(_DENSE_ONLY)
 
     @abstractmethod
-    def _contract(self, factor: CholeskyFactor, weights: Array, along_amplitude: float) -> Array:
-        """Return the sums of -w_ij / 2 times the derivatives of K / amplitude at a factor.
-
-        Parameters
-        ----------
-        factor : CholeskyFactor
-            Where.
-        weights : ndarray of shape (n, n)
-            w, in the lower triangle; may be overwritten.
-        along_amplitude : float
-            The sum for K / amplitude itself.
-
-        Returns
-        -------
-        sums : ndarray of shape (n_kernel_parameters,)
-            Anything for `scale_parameters`.
-        """
+    def _new_factor(self, theta: Array, current: F | None, moved: list[int]) -> F | None:
+        """Return the factor at theta; `moved` are the elements that differ from the current."""
 
     @abstractmethod
-    def _write(
-        self, theta: Array, slot: int, current: CholeskyFactor | None, moved: list[int]
-    ) -> float | Array | None:
-        """Write K / amplitude at theta into the buffer of a slot.
-
-        Returns
-        -------
-        unit_variance : float or ndarray of shape (n,) or None
-            Its diagonal, a float where that is constant; None where it is not finite.
-        """
+    def _build_afresh(self, current: F) -> F | None:
+        """Return the factor at the current theta, made of nothing but that."""
 
 
-def _moved(theta: Array, current: CholeskyFactor) -> list[int]:
+def moved_elements(theta: Array, current: CholeskyFactor | GridFactor) -> list[int]:
     """Return the elements of theta that differ from the current ones."""
     return (theta != current.theta).nonzero()[0].tolist()
-
-
-def _all_finite(variance: float | Array) -> bool:
-    if isinstance(variance, float):
-        return math.isfinite(variance)
-    return bool(np.isfinite(variance).all())

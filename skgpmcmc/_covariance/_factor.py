@@ -65,6 +65,11 @@ class CholeskyFactor:
         self.variance = unit_variance * amplitude
         self.half_log_det = unit_half_log_det + lower.shape[0] * math.log(self.scale)
 
+    @property
+    def n(self) -> int:
+        """Number of latent variables."""
+        return self.lower.shape[0]
+
     def rescaled(self, theta: Array, amplitude: float) -> CholeskyFactor:
         """Return the factor at another amplitude; L itself is shared."""
         return CholeskyFactor(
@@ -141,6 +146,10 @@ class PseudoPosterior:
     def colour(self, eta: Array, projection: Array) -> Array:
         """Return z = U^-T (eta + b), so that f = m + L z."""
         return _linalg.solve_lower(self.lower, eta + projection, transpose=True)
+
+    def colour_columns(self, eta: Array) -> Array:
+        """Return U^-T eta for the columns of eta, shape (n, n_columns)."""
+        return _linalg.solve_lower_matrix(self.lower, eta, transpose=True)
 
 
 class PseudoPosteriorFactory:

@@ -9,12 +9,12 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from .. import _linalg
 from .._linalg import Array
-from ._base import Covariance
+from ._dense import DenseCovariance
 from ._factor import CholeskyFactor
 from ._kernel_form import product, scale_leaves
 
 
-class KernelCovariance(Covariance):
+class KernelCovariance(DenseCovariance):
     """Covariance of any scikit-learn kernel; the slow twin of the fast path.
 
     Parameters
@@ -24,7 +24,7 @@ class KernelCovariance(Covariance):
     X : array-like of length n
         What the kernel takes.
     jitter, offset_variance, gradient
-        See `Covariance`.
+        See `DenseCovariance`.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class KernelCovariance(Covariance):
         return self._kernel.clone_with_theta(unit_theta)
 
     def _contract(self, factor: CholeskyFactor, weights: Array, along_amplitude: float) -> Array:
-        """Return the sums; see `Covariance._contract`."""
+        """Return the sums; see `DenseCovariance._contract`."""
         _, gradient = self._unit_kernel(factor.theta)(self._X, eval_gradient=True)
         # Off the diagonal both triangles count, but the lower one alone is given.
         lower = np.tril(weights)

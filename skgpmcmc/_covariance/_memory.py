@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sklearn.gaussian_process.kernels import Kernel
 
+from .._grid import Grid
 from ._distances import TABLE_BYTES
 from ._kernel_form import parse
 
@@ -16,6 +17,11 @@ _TABLES = 4.6
 # hyperparameter.
 _GRADIENT = 16
 _KERNEL_GRADIENT = 24
+
+# Bytes for each point of a grid, mostly of the prior draws for the first latent updates, and for
+# each pair of coordinates of one axis; measured as well.
+_GRID_POINT = 4000
+_AXIS_PAIR = 150
 
 
 def working_memory(kernel: Kernel, n: int, n_columns: int, gradient: bool = False) -> float:
@@ -37,3 +43,8 @@ def working_memory(kernel: Kernel, n: int, n_columns: int, gradient: bool = Fals
     if gradient:  # and then no tables
         return (_BUFFERS + _GRADIENT) * pairs
     return _BUFFERS * pairs + min(float(TABLE_BYTES), _TABLES * n_columns * pairs)
+
+
+def grid_memory(grid: Grid) -> float:
+    """Return the bytes that one chain on the points of a grid needs, at most about that many."""
+    return _GRID_POINT * float(grid.n) + _AXIS_PAIR * sum(float(n) ** 2 for n in grid.shape)

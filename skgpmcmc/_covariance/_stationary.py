@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _linalg
 from .._linalg import Array
-from ._base import Covariance
+from ._dense import DenseCovariance
 from ._distances import WeightedDistances
 from ._factor import CholeskyFactor
 from ._kernel_form import Leaf, StationaryForm, product
@@ -61,7 +61,7 @@ _CORRELATIONS: dict[float, Callable[[Array, Array], None]] = {
 }
 
 
-class StationaryCovariance(Covariance):
+class StationaryCovariance(DenseCovariance):
     """Covariance with a fast path for moves of one hyperparameter.
 
     Parameters
@@ -71,7 +71,7 @@ class StationaryCovariance(Covariance):
     X : ndarray of shape (n, n_features)
         Inputs.
     jitter, offset_variance, gradient
-        See `Covariance`.
+        See `DenseCovariance`.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class StationaryCovariance(Covariance):
         slopes.correlate(weights, views)
 
     def _contract(self, factor: CholeskyFactor, weights: Array, along_amplitude: float) -> Array:
-        """Return the sums; see `Covariance._contract`."""
+        """Return the sums; see `DenseCovariance._contract`."""
         slopes, form, theta = self._slopes, self._form, factor.theta
         axis_weights = self._weights[factor.slot]
         assert slopes is not None

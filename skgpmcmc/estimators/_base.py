@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._covariance import check_hyperparameters, check_kernel
+from .._grid import Grid
 from .._linalg import Array
 from .._model import LatentGaussianModel
 from .._sampler import run_groups
@@ -24,10 +25,11 @@ from ..representations import REPRESENTATIONS, first_usable
 from ..trace import Trace
 from ._convergence import warn_if_not_converged
 from ._defaults import SKLEARN_BOUNDS
-from ._inputs import as_objects, check_memory, explain_inputs
+from ._grid_prediction import GridPosteriorDraws
+from ._inputs import as_objects, check_memory, explain_inputs, memory_of_chain
 from ._mixtures import total_moments
 from ._prediction import PosteriorDraws
-from ._updates import follows_trajectories
+from ._updates import follows_trajectories, on_grid
 from ._warm_start import Continuation
 
 # First iterations of the warm-up that find the bulk of the posterior.
@@ -137,6 +139,7 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         kernel: Kernel,
         groups: Sequence[Sequence[Likelihood]],
         labels: Sequence[Any] | None = None,
+        grid: Grid | None = None,
         **model_options: Any,
     ) -> None:
         """Run the chains at X_train_, and set the fitted attributes that all estimators have.
@@ -149,15 +152,21 @@ class BaseMCMCGaussianProcess(BaseEstimator):
             Independent problems, each of one or several coupled latent functions.
         labels : sequence, optional
             One for each latent function, if there are several.
+        grid : Grid, optional
+            States that X_train_ is its points, and that the kernel separates on it.
         **model_options
             See `LatentGaussianModel`.
         """
         X = self.X_train_
         check_kernel(kernel, X)
-        settings = self._settings(groups[0][0], kernel)
+        settings = self._settings(groups[0][0], kernel, grid)
         n_running = min(effective_n_jobs(self.n_jobs), self.n_chains * len(groups))
-        check_memory(kernel, X, n_running * len(groups[0]), settings.hamiltonian, self.memory_limit)
+        n_functions = len(groups[0])
+        n_stored = self.n_chains * self.n_draws * len(groups) * n_functions
+        working = memory_of_chain(kernel, X, settings.hamiltonian, grid)
+        check_memory(len(X), n_running * n_functions * working, n_stored, self.memory_limit)
         options = {
+            "grid": grid,
             "priors": self.priors,
             "mean": self.mean,
             "unset_bounds": None if self.kernel is None else SKLEARN_BOUNDS,
@@ -179,6 +188,7 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         )
         self._continuation = continuation
         self._latent_kernel, self._jitter = kernel, models[0][0].jitter
+        self._grid = grid
         self._set_fitted([trace for group in self._traces for trace in group], labels)
 
     def _set_fitted(self, traces: list[Trace], labels: Sequence[Any] | None) -> None:
@@ -216,7 +226,9 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         theta = np.median(trace.all_theta(), axis=0) if len(trace.layout) else np.empty(0)
         return self._latent_kernel.clone_with_theta(theta[: trace.layout.n_kernel])
 
-    def _settings(self, likelihood: Likelihood, kernel: Kernel) -> SamplerSettings:
+    def _settings(
+        self, likelihood: Likelihood, kernel: Kernel, grid: Grid | None
+    ) -> SamplerSettings:
         update = self.hyperparameter_update
         if isinstance(update, type):
             raise ValueError(
@@ -226,10 +238,12 @@ class BaseMCMCGaussianProcess(BaseEstimator):
             )
         representation = self.representation
         if representation == "auto":
-            representation = first_usable(self._representations, likelihood)
+            representation = (
+                first_usable(self._representations, likelihood) if grid is None else on_grid(update)
+            )
         hamiltonian = follows_trajectories(update, representation, kernel, self.X_train_[:2])
-        # Trajectories find the bulk of the posterior by themselves.
-        needs_none = hamiltonian or representation == "marginal"
+        # Trajectories find the bulk of the posterior by themselves; grids have no dense matrices.
+        needs_none = hamiltonian or representation == "marginal" or grid is not None
         return SamplerSettings(
             representation=representation,
             proposal=None if isinstance(update, str) else update,
@@ -244,12 +258,16 @@ class BaseMCMCGaussianProcess(BaseEstimator):
 
     def _posterior_draws(self) -> list[PosteriorDraws]:
         """Return what predictions average over, for each latent function."""
+        common = self._jitter, self.max_prediction_draws
+        traces = [trace for group in self._traces for trace in group]
+        if self._grid is not None:
+            return [
+                GridPosteriorDraws.from_trace(self._latent_kernel, self._grid, trace, *common)
+                for trace in traces
+            ]
         return [
-            PosteriorDraws.from_trace(
-                self._latent_kernel, self.X_train_, trace, self._jitter, self.max_prediction_draws
-            )
-            for group in self._traces
-            for trace in group
+            PosteriorDraws.from_trace(self._latent_kernel, self.X_train_, trace, *common)
+            for trace in traces
         ]
 
     def predict_latent(

@@ -96,8 +96,8 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
     max_prediction_draws : int, default=200
         Posterior draws, evenly spread, that predictions average over.
     memory_limit : float or None, default=8.0
-        Gigabytes that the chains that run at the same time may take; more rows than
-        that are an error before anything is allocated. None is no limit.
+        Gigabytes that the chains that run at the same time, and all draws, may take; more
+        rows than that are an error before anything is allocated. None is no limit.
     copy_X_train : bool, default=True
         Whether the fitted estimator keeps its own copy of the training inputs.
     warm_start : bool, default=False

@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.gaussian_process.kernels import Kernel
@@ -14,6 +15,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length
 
+from .._grid import Grid
 from .._linalg import Array
 from ..likelihoods import Likelihood, NegativeBinomial, Poisson
 from ..likelihoods._validation import check_counts, check_rows
@@ -21,6 +23,7 @@ from ..priors import HyperparameterSpec
 from ._base import BaseMCMCGaussianProcess, keeps_fitted
 from ._counts import poisson_log_pmf, poisson_quantiles
 from ._defaults import DataScaledPriors, default_kernel
+from ._grids import training_grid
 from ._inputs import (
     as_random_state,
     check_quantiles,
@@ -77,16 +80,17 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         with a normal prior around log(total count / total exposure), sd 2.
     representation : str or float, default="auto"
         What is held fixed while the hyperparameters move: ``"post-site"`` (what
-        ``"auto"`` means), ``"surr-site"``, ``"surr-taylor"``, ``"post-taylor"``,
-        ``"prior-white"``, ``"fixed"``, the variance of constant surrogate noise, or, for
-        negative binomial counts, ``"collapsed"``: auxiliary variables, with the latent function
-        integrated out.
+        ``"auto"`` means, but for grids), ``"surr-site"``, ``"surr-taylor"``,
+        ``"post-taylor"``, ``"prior-white"``, ``"fixed"``, the variance of constant surrogate
+        noise; for negative binomial counts ``"collapsed"``: auxiliary variables, with the latent
+        function integrated out; or, on grids, ``"joint-white"``: nothing, the latent function
+        moves along with the hyperparameters. See Notes for grids.
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
         Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
-        representations "marginal" and "collapsed" and kernels that have a gradient (``"auto"``:
-        where they do and have 3 hyperparameters or more); or a Metropolis-Hastings proposal: a
-        callable that takes the vector theta and a generator, and returns the proposed
-        vector and log q(old; new) - log q(new; old).
+        representations "joint-white" (always), "marginal" and "collapsed" and kernels that have a
+        gradient (``"auto"``: where they do and have 3 hyperparameters or more); or a
+        Metropolis-Hastings proposal: a callable that takes the vector theta and a generator,
+        and returns the proposed vector and log q(old; new) - log q(new; old).
     n_latent_updates : int, default=10
         Elliptical slice updates of the latent function in each iteration.
     priors : dict, default=None
@@ -103,8 +107,8 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
     max_prediction_draws : int, default=200
         Posterior draws, evenly spread, that predictions average over.
     memory_limit : float or None, default=8.0
-        Gigabytes that the chains that run at the same time may take; more rows than
-        that are an error before anything is allocated. None is no limit.
+        Gigabytes that the chains that run at the same time, and all draws, may take; more
+        rows than that are an error before anything is allocated. None is no limit.
     copy_X_train : bool, default=True
         Whether the fitted estimator keeps its own copy of the training inputs.
     warm_start : bool, default=False
@@ -133,7 +137,8 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
     kernel_ : kernel instance
         The kernel at the posterior median, for reading only.
     X_train_ : array-like of shape (n_latent, n_features)
-        Distinct training inputs, sorted.
+        Distinct training inputs, sorted. On a grid (see Notes) all of its points: those without
+        data too.
     n_features_in_ : int
         Number of features seen by `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -148,6 +153,16 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
 
     Notes
     -----
+    *Grids.* Where the rows, in any order, take up at least half of the points of a Cartesian grid
+    with two or more axes, and the kernel is a constant times a squared exponential, the covariance
+    is a Kronecker product: an iteration takes time proportional to n times the lengths of the
+    axes, and memory proportional to n, rather than n^3 and n^2. Points without data are latent
+    variables without a likelihood. Coordinates that differ by at most 1e-9 of their column's range
+    are the same. ``representation="auto"`` is then, from 200 points on, ``"joint-white"`` with
+    Hamiltonian trajectories, and ``"prior-white"`` with another `hyperparameter_update`;
+    ``"prior-white"``, ``"fixed"`` and a number use a grid of any size, every other representation
+    none.
+
     Only counts can be fitted, so that scikit-learn's tags do not call it a regressor of
     arbitrary targets; `score`, `GridSearchCV` and `cross_val_score` work as for one.
 
@@ -261,9 +276,14 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         weights = check_sample_weight(sample_weight, len(y))
         weights, (X, y, exposure) = drop_weightless(weights, X, y, exposure)
         rate = check_rate(y, exposure, weights)
-        self.X_train_, index = share_latents(X, self.kernel)
-        kernel = default_kernel(self.X_train_) if self.kernel is None else self.kernel
-        options = {"latent_index": index, "sample_weight": weights}
+        distinct, index = share_latents(X, self.kernel)
+        kernel = default_kernel(distinct) if self.kernel is None else self.kernel
+        self.X_train_, index, grid = self._place_latents(distinct, index, kernel)
+        options: dict[str, Any] = {
+            "latent_index": index,
+            "sample_weight": weights,
+            "n_latent": len(self.X_train_),
+        }
         # Parameters may be set anew after fit; predictions are of what was fitted.
         self._is_poisson = self.likelihood == "poisson"
         self._fixed_dispersion = None if self._is_poisson else self.dispersion
@@ -274,7 +294,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         )
         scaled = DataScaledPriors(
             kernel,
-            self.X_train_,
+            distinct,
             _SIGNAL_VARIANCE_PRIOR.mean(),
             signal_variance_prior=_SIGNAL_VARIANCE_PRIOR,
             mean=(float(np.log(rate)), _MEAN_SD),
@@ -284,8 +304,28 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         def defaults(spec: HyperparameterSpec, element: int) -> Any:
             return _DISPERSION_PRIOR if spec.name == "dispersion" else scaled(spec, element)
 
-        self._sample(kernel, [[likelihood]], defaults=defaults)
+        self._sample(kernel, [[likelihood]], defaults=defaults, grid=grid)
         return self
+
+    def _place_latents(
+        self, distinct: Any, index: NDArray[np.intp] | None, kernel: Kernel
+    ) -> tuple[Any, NDArray[np.intp] | None, Grid | None]:
+        """Return where the latent variables are, which one each row has, and on which grid.
+
+        Parameters
+        ----------
+        distinct : array-like
+            Distinct rows.
+        index : ndarray of int of shape (n_samples,) or None
+            Which of them each row is; None if all rows are to have latents of their own.
+        kernel : Kernel
+            Of the latent function.
+        """
+        found = None if index is None else training_grid(self.representation, kernel, distinct)
+        if found is None or index is None:
+            return distinct, index, None
+        grid, places = found
+        return grid.points(), places[index], grid
 
     def _not_sampled(self) -> dict[str, str]:
         reasons = super()._not_sampled()

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
 
-from .._covariance import check_kernel_call, working_memory
+from .._covariance import check_kernel_call, grid_memory, working_memory
+from .._grid import Grid
 from .._linalg import Array
 from ..likelihoods._validation import as_floats, check_rows
 
@@ -61,39 +62,55 @@ def _is_one_function(kernel: Kernel, row: Any) -> bool:
     return bool(np.ptp(np.asarray(kernel(pair))) == 0.0)
 
 
-def check_memory(
-    kernel: Kernel, X: Any, n_running: int, gradient: bool, limit: float | None
-) -> None:
-    """Raise an error before anything too large is allocated.
+def memory_of_chain(kernel: Kernel, X: Any, gradient: bool, grid: Grid | None) -> float:
+    """Return the bytes that a chain of one latent function needs beside its draws, about.
 
     Parameters
     ----------
     kernel : Kernel
-        Of the latent functions.
+        Of the latent function.
     X : array-like of length n_latent
         Distinct rows.
-    n_running : int
-        Latent functions that are sampled at the same time, each in its own buffers.
     gradient : bool
         Whether gradients are computed.
+    grid : Grid or None
+        Whose points the rows are, if the covariance is a Kronecker product on it.
+    """
+    if grid is not None:
+        return grid_memory(grid)
+    n_columns = X.shape[1] if np.ndim(X) == 2 else 1
+    return working_memory(kernel, len(X), n_columns, gradient)
+
+
+def check_memory(n_latent: int, working: float, n_stored: int, limit: float | None) -> None:
+    """Raise an error before anything too large is allocated.
+
+    Parameters
+    ----------
+    n_latent : int
+        Distinct rows.
+    working : float
+        Bytes that all chains that run at the same time need beside their draws.
+    n_stored : int
+        Draws of latent functions that are kept in all.
     limit : float or None
         In gigabytes.
 
     Raises
     ------
     ValueError
-        If the chains that run at the same time need more than the limit.
+        If the chains and their draws need more than the limit.
     """
     if limit is None:
         return
-    n_columns = X.shape[1] if np.ndim(X) == 2 else 1
-    needed = n_running * working_memory(kernel, len(X), n_columns, gradient) / 1e9
-    if needed > limit:
+    # The draws of all chains are copied into one array.
+    draws = 2.0 * 8.0 * n_stored * n_latent
+    if (working + draws) / 1e9 > limit:
         raise ValueError(
-            f"{len(X)} distinct rows need about {needed:.3g} gigabytes for the chains that run "
-            f"at the same time, more than memory_limit={limit:g} gigabytes (and a time that grows "
-            "with the cube of the rows). Fit a subset of the rows, lower n_jobs, or raise "
-            "memory_limit (None: no limit)."
+            f"{n_latent} distinct rows need about {(working + draws) / 1e9:.3g} gigabytes, more "
+            f"than memory_limit={limit:g} gigabytes: {working / 1e9:.3g} for the chains that run "
+            f"at the same time, and {draws / 1e9:.3g} for draws of the latent variables. Fit a "
+            "subset of the rows, lower n_jobs or n_draws, or raise memory_limit (None: no limit)."
         )
 
 

@@ -16,7 +16,7 @@ from ..trace import Trace
 from ._inputs import check_at_least_one
 
 # Rows of X are taken in chunks whose largest arrays fit in this many bytes.
-_CHUNK_BYTES = 2**26
+CHUNK_BYTES = 2**26
 # Relative to the diagonal. Noise keeps the covariance positive definite, mostly.
 _JITTER_BESIDE_NOISE = 1e-12
 
@@ -112,7 +112,7 @@ class PosteriorDraws:
         mean, variance : ndarray of shape (n_draws, n_rows_in_chunk)
             A row's moments do not depend on the other rows.
         """
-        size = max(1, _CHUNK_BYTES // (8 * max(self._values.shape)))
+        size = max(1, CHUNK_BYTES // (8 * max(self._values.shape)))
         for start in range(0, len(X), size):
             rows = slice(start, min(start + size, len(X)))
             mean = np.empty((len(self), rows.stop - start))
@@ -127,6 +127,12 @@ class PosteriorDraws:
         mean = np.empty(len(X))
         kernel, cross = self._project(draw, X, mean)
         return mean, np.asarray(kernel(X)) - cross.T @ cross
+
+    def sample(self, X: Any, draw: int, n: int, rng: np.random.RandomState) -> Array:
+        """Draw n functions at all rows of X together, given one draw: (n_rows, n)."""
+        mean, covariance = self.joint(X, draw)
+        normal = rng.standard_normal((len(X), n))
+        return mean[:, np.newaxis] + _square_root(covariance) @ normal
 
     def _project(self, draw: int, X: Any, mean: Array) -> tuple[Kernel, Array]:
         """Write the means at X; return the kernel of a draw, and L^-1 k(X_train, X)."""
@@ -193,9 +199,7 @@ def sample_latent(
     for draw in np.unique(chosen):
         columns = np.flatnonzero(chosen == draw)
         for function, values in zip(functions, latent, strict=True):
-            mean, covariance = function.joint(X, int(draw))
-            normal = rng.standard_normal((len(X), len(columns)))
-            values[:, columns] = mean[:, None] + _square_root(covariance) @ normal
+            values[:, columns] = function.sample(X, int(draw), len(columns), rng)
     return chosen, latent
 
 

@@ -33,8 +33,12 @@ def follows_trajectories(
     Raises
     ------
     ValueError
-        If ``"hmc"`` is asked for, and the representation or the kernel has no gradient.
+        If ``"hmc"`` is asked for, and the representation or the kernel has no gradient, or
+        anything else for a representation that only moves along trajectories.
     """
+    if _carries_latents(representation):
+        _check_trajectories(update, representation)
+        return True
     if update == "hmc":
         _check_gradient(representation, kernel, rows)
         return True
@@ -46,6 +50,25 @@ def follows_trajectories(
     )
 
 
+def on_grid(update: Any) -> str:
+    """Return the representation that "auto" means on a grid, for an estimator's update."""
+    return "joint-white" if update in ("auto", "hmc") else "prior-white"
+
+
+def _carries_latents(representation: str | float) -> bool:
+    known = REPRESENTATIONS.get(representation) if isinstance(representation, str) else None
+    return known is not None and known.carries_latents
+
+
+def _check_trajectories(update: Any, representation: str | float) -> None:
+    if update not in ("auto", "hmc"):
+        raise ValueError(
+            f"representation={representation!r} moves hyperparameters and latent variables "
+            f"together along Hamiltonian trajectories; got hyperparameter_update={update!r}. Use "
+            "hyperparameter_update='auto', or representation='prior-white'."
+        )
+
+
 def _representation_has_gradient(representation: str | float) -> bool:
     known = REPRESENTATIONS.get(representation) if isinstance(representation, str) else None
     return known is not None and known.has_gradient
@@ -53,7 +76,9 @@ def _representation_has_gradient(representation: str | float) -> bool:
 
 def _check_gradient(representation: str | float, kernel: Kernel, rows: Any) -> None:
     if not _representation_has_gradient(representation):
-        names = [repr(name) for name, r in REPRESENTATIONS.items() if r.has_gradient]
+        names = [
+            repr(name) for name, r in REPRESENTATIONS.items() if r.has_gradient or r.carries_latents
+        ]
         raise ValueError(
             f"hyperparameter_update='hmc' needs a representation with a gradient, "
             f"{' or '.join(names)}; got representation={representation!r}. Use "

@@ -35,10 +35,12 @@ class Likelihood(Observations, ABC):
     y : array-like of shape (n_obs,)
         Observations, finite.
     latent_index : array-like of int of shape (n_obs,), default=None
-        The latent value of each observation; every number from 0 to ``n_latent - 1`` must occur.
-        None: one latent value per observation, in order.
+        The latent value of each observation. None: one latent value per observation, in order.
     sample_weight : array-like of shape (n_obs,), default=None
         Finite and non-negative. A whole number acts like that many copies of the observation.
+    n_latent : int, default=None
+        How many latent values there are; those that do not occur in ``latent_index`` have no
+        observation. None: every number from 0 to the maximum of ``latent_index`` must occur.
 
     Attributes
     ----------
@@ -183,14 +185,15 @@ class Likelihood(Observations, ABC):
         """Sites by matching the mean and variance; arguments as in `fit_sites`."""
         mean, variance = self._site_prior(prior_mean, prior_variance)
         log_site, _ = self._site_functions(params)
-        return _sites.moment_sites(log_site, mean, variance)
+        return self._flat_where_unobserved(_sites.moment_sites(log_site, mean, variance))
 
     def laplace_sites(
         self, prior_mean: ArrayLike, prior_variance: ArrayLike, params: Params = ()
     ) -> Sites:
         """Sites by Laplace's approximation at the mode; arguments as in `fit_sites`."""
         mean, variance = self._site_prior(prior_mean, prior_variance)
-        return _sites.laplace_sites(*self._site_functions(params), mean, variance)
+        functions = self._site_functions(params)
+        return self._flat_where_unobserved(_sites.laplace_sites(*functions, mean, variance))
 
     def taylor_sites(self, params: Params = ()) -> Sites:
         """Second-order Taylor expansion of the log likelihood alone at its maximum.
@@ -198,7 +201,8 @@ class Likelihood(Observations, ABC):
         M&A equation "taylor". A latent value whose likelihood is flat, or has its maximum at
         infinity, gets precision and shift zero.
         """
-        return _sites.taylor_sites(*self._site_functions(params), self.n_latent)
+        sites = _sites.taylor_sites(*self._site_functions(params), self.n_latent)
+        return self._flat_where_unobserved(sites)
 
     def gaussian_sites(self, params: Params = ()) -> Sites:
         """Sites that equal the likelihood, for exactly Gaussian likelihoods only.
@@ -270,6 +274,13 @@ class Likelihood(Observations, ABC):
             np.broadcast_to(np.asarray(mean, dtype=float), shape),
             np.broadcast_to(np.asarray(variance, dtype=float), shape),
         )
+
+    def _flat_where_unobserved(self, sites: Sites) -> Sites:
+        """Replace what quadrature leaves of a site without data, rounding, by nothing."""
+        if self._unobserved.size:
+            sites.precision[self._unobserved] = 0.0
+            sites.shift[self._unobserved] = 0.0
+        return sites
 
     def _site_functions(self, params: Params) -> tuple[LogSite, SiteDerivatives]:
         return (

@@ -26,8 +26,11 @@ class Bernoulli(Likelihood):
         *,
         latent_index: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        n_latent: int | None = None,
     ) -> None:
-        super().__init__(y, latent_index=latent_index, sample_weight=sample_weight)
+        super().__init__(
+            y, latent_index=latent_index, sample_weight=sample_weight, n_latent=n_latent
+        )
         hint = " Encode the two classes as -1.0 and +1.0."
         check_rows(self.y, np.abs(self.y) == 1.0, "y", "-1 or +1 in every row", hint)
 

@@ -24,6 +24,8 @@ class BernoulliLogit(Logistic, Bernoulli):
         Labels, each -1 or +1.
     latent_index, sample_weight : array-like of shape (n_obs,), default=None
         See `Likelihood`.
+    n_latent : int, default=None
+        See `Likelihood`.
 
     Raises
     ------

@@ -23,6 +23,8 @@ class Binomial(Logistic):
         Numbers of trials: whole numbers, one or larger.
     latent_index, sample_weight : array-like of shape (n_obs,), default=None
         See `Likelihood`.
+    n_latent : int, default=None
+        See `Likelihood`.
 
     Raises
     ------
@@ -54,10 +56,13 @@ class Binomial(Logistic):
         *,
         latent_index: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        n_latent: int | None = None,
     ) -> None:
         successes = check_counts(check_vector(y, "y"), hint="")
         self.trials = check_trials(trials, successes)
-        super().__init__(successes, latent_index=latent_index, sample_weight=sample_weight)
+        super().__init__(
+            successes, latent_index=latent_index, sample_weight=sample_weight, n_latent=n_latent
+        )
 
     def _refresh(self) -> None:
         self._count(self.y, self.trials - self.y)

@@ -43,6 +43,8 @@ class Gaussian(Likelihood):
         standard error. Finite and non-negative, in squared units of y.
     latent_index, sample_weight : array-like of shape (n_obs,), default=None
         See `Likelihood`. A weight w acts like the variance divided by w, up to a constant.
+    n_latent : int, default=None
+        See `Likelihood`.
 
     Raises
     ------
@@ -80,11 +82,14 @@ class Gaussian(Likelihood):
         known_variance: ArrayLike = 0.0,
         latent_index: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        n_latent: int | None = None,
     ) -> None:
         self.noise_variance = check_noise_variance(noise_variance, "noise_variance", np.size(y))
         self.known_variance = check_known_variance(known_variance, np.size(y))
         self.parameters = ("noise_level",) if noise_variance is None else ()
-        super().__init__(y, latent_index=latent_index, sample_weight=sample_weight)
+        super().__init__(
+            y, latent_index=latent_index, sample_weight=sample_weight, n_latent=n_latent
+        )
 
     def _refresh(self) -> None:
         # In units of the sampled variance where that is the same for all observations. Where it

@@ -43,6 +43,8 @@ class NegativeBinomial(Likelihood):
         Positive. None: a hyperparameter of the name ``dispersion``.
     latent_index, sample_weight : array-like of shape (n_obs,), default=None
         See `Likelihood`.
+    n_latent : int, default=None
+        See `Likelihood`.
 
     Raises
     ------
@@ -82,30 +84,40 @@ class NegativeBinomial(Likelihood):
         *,
         latent_index: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        n_latent: int | None = None,
     ) -> None:
         counts = check_counts(check_vector(y, "y"))
         self.exposure = check_exposure(exposure, counts.size)
         self.dispersion = _check_dispersion(dispersion)
         self.parameters = ("dispersion",) if dispersion is None else ()
-        super().__init__(counts, latent_index=latent_index, sample_weight=sample_weight)
+        super().__init__(
+            counts, latent_index=latent_index, sample_weight=sample_weight, n_latent=n_latent
+        )
 
     def _refresh(self) -> None:
         """Sum the observations of the same latent value and exposure, in a fixed order."""
         exposure = np.ones_like(self.y) if self.exposure is None else self.exposure
         self._offset = np.log(exposure)
-        index = self._full_index()
-        order = np.lexsort((exposure, index))
-        new = np.diff(index[order], prepend=-1) != 0
-        starts = np.flatnonzero(new | (np.diff(exposure[order], prepend=-1.0) != 0.0))
         weight = np.ones_like(self.y) if self.sample_weight is None else self.sample_weight
-        self._group_latent = index[order][starts]
-        self._group_offset = self._offset[order][starts]
-        self._group_count = np.add.reduceat((weight * self.y)[order], starts)
-        self._group_weight = np.add.reduceat(weight[order], starts)
+        self._group(exposure, weight)
         # Gamma functions, once for each count that occurs.
         self._counts, place = np.unique(self.y, return_inverse=True)
         self._count_weights = np.bincount(place.reshape(-1), weights=weight)
         self._coefficient = math.nan, math.nan
+
+    def _group(self, exposure: NDArray, weight: NDArray) -> None:
+        """Sum over groups; a latent value without observations has one of no weight."""
+        nothing = np.zeros(self._unobserved.size)
+        index = np.append(self._full_index(), self._unobserved)
+        exposure, weight = np.append(exposure, nothing + 1.0), np.append(weight, nothing)
+        y = np.append(self.y, nothing)
+        order = np.lexsort((exposure, index))
+        new = np.diff(index[order], prepend=-1) != 0
+        starts = np.flatnonzero(new | (np.diff(exposure[order], prepend=-1.0) != 0.0))
+        self._group_latent = index[order][starts]
+        self._group_offset = np.log(exposure[order][starts])
+        self._group_count = np.add.reduceat((weight * y)[order], starts)
+        self._group_weight = np.add.reduceat(weight[order], starts)
 
     def _shape(self, params: Params) -> float:
         """Return r; NaN for a sampled dispersion that is impossible."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import MissingCapabilityError
-from ._validation import check_latent_index, check_rows, check_vector
+from ._validation import check_latent_index, check_n_latent, check_rows, check_vector
 
 _MOST_COPIES = 100_000
 
@@ -24,13 +24,17 @@ class Observations:
         *,
         latent_index: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        n_latent: int | None = None,
     ) -> None:
         self.y = check_vector(y, "y")
+        check_n_latent(n_latent, self.y.size if latent_index is None else None)
         self.latent_index = None
         self.n_latent = self.y.size
         self.sample_weight = None
         if latent_index is not None:
-            self.latent_index, self.n_latent = check_latent_index(latent_index, self.y.size)
+            self.latent_index, self.n_latent = check_latent_index(
+                latent_index, self.y.size, n_latent
+            )
         if sample_weight is not None:
             self.sample_weight = check_vector(sample_weight, "sample_weight", self.y.size)
             check_rows(self.sample_weight, self.sample_weight >= 0.0, "sample_weight", ">= 0")
@@ -40,13 +44,18 @@ class Observations:
     def _index_latents(self) -> None:
         """Precompute how observations are summed for each latent value."""
         self._order = self._starts = None
+        self._observed = np.ones(self.n_latent, dtype=bool)
         if self.latent_index is not None:
             self._order = np.argsort(self.latent_index, kind="stable")
             ordered = self.latent_index[self._order]
-            self._starts = np.searchsorted(ordered, np.arange(self.n_latent))
+            # Of the latent values that have observations: `reduceat` has no empty sums.
+            self._starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+            self._observed = np.bincount(self.latent_index, minlength=self.n_latent) > 0
+        self._unobserved = np.flatnonzero(~self._observed)
+        self._one_each = self.n_latent == self.y.size and not self._unobserved.size
         weight = self.sample_weight
         unweighted = weight is None or bool((weight == 1.0).all())
-        self._simple = unweighted and self.n_latent == self.y.size
+        self._simple = unweighted and self._one_each
         self._ignored = None if weight is None or weight.all() else np.flatnonzero(weight == 0.0)
 
     def _refresh(self) -> None:
@@ -59,7 +68,12 @@ class Observations:
         """Sum values of shape (..., n_obs) over the observations of each latent value."""
         if self._order is None or self._starts is None:
             return values
-        return np.add.reduceat(values[..., self._order], self._starts, axis=-1)
+        sums = np.add.reduceat(values[..., self._order], self._starts, axis=-1)
+        if not self._unobserved.size:
+            return sums
+        totals = np.zeros((*sums.shape[:-1], self.n_latent), dtype=sums.dtype)
+        totals[..., self._observed] = sums
+        return totals
 
     def _weighted(self, values: NDArray) -> NDArray:
         return values if self.sample_weight is None else self.sample_weight * values
@@ -110,13 +124,13 @@ class Observations:
         """
         columns = [self.y, *self._per_observation_values().values()]
         table = np.column_stack(columns) + 0.0  # -0.0 + 0.0 is 0.0
-        if self.n_latent == self.y.size:
+        if self._one_each:
             rows = table if self._order is None else table[self._order]
             # Comparing rows is ten times slower than comparing numbers.
             rows, axis = (rows, 0) if rows.shape[1] > 1 else (rows[:, 0], None)
             _, first, inverse = np.unique(rows, axis=axis, return_index=True, return_inverse=True)
             return self._select(first), inverse.reshape(-1)
-        first, inverse = group_by_observations(table, self._full_index())
+        first, inverse = group_by_observations(table, self._full_index(), self.n_latent)
         return self._select(first), inverse
 
     def _full_index(self) -> NDArray:
@@ -139,8 +153,9 @@ class Observations:
         for name, value in self._per_observation_values().items():
             setattr(other, name, value[observations])
         other.n_latent = latents.size
-        simple = latents.size == observations.size
-        other.latent_index = None if simple else new_index[observations]
+        index = new_index[observations]
+        simple = np.array_equal(index, np.arange(latents.size))
+        other.latent_index = None if simple else index
         other._index_latents()
         other._refresh()
         return other
@@ -167,14 +182,14 @@ class Observations:
         return other
 
 
-def group_by_observations(table: NDArray, index: NDArray) -> tuple[NDArray, NDArray]:
+def group_by_observations(table: NDArray, index: NDArray, n_latent: int) -> tuple[NDArray, NDArray]:
     """Group latent values whose rows of ``table`` are equal in any order."""
     order = np.lexsort((*table.T, index))
-    starts = np.flatnonzero(np.diff(index[order], prepend=-1))
+    starts = np.searchsorted(index[order], np.arange(1, n_latent))
     keys: dict[bytes, int] = {}
-    inverse = np.empty(starts.size, dtype=np.intp)
+    inverse = np.empty(n_latent, dtype=np.intp)
     first: list[int] = []
-    for latent, rows in enumerate(np.split(table[order], starts[1:])):
+    for latent, rows in enumerate(np.split(table[order], starts)):
         place = keys.setdefault(rows.tobytes(), len(keys))
         if place == len(first):
             first.append(latent)

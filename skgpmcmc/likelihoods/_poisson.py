@@ -27,6 +27,8 @@ class Poisson(Likelihood):
         ``exp(f)`` is the rate per unit. None: one each.
     latent_index, sample_weight : array-like of shape (n_obs,), default=None
         See `Likelihood`.
+    n_latent : int, default=None
+        See `Likelihood`.
 
     Raises
     ------
@@ -60,10 +62,13 @@ class Poisson(Likelihood):
         *,
         latent_index: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        n_latent: int | None = None,
     ) -> None:
         counts = check_counts(check_vector(y, "y"))
         self.exposure = check_exposure(exposure, counts.size)
-        super().__init__(counts, latent_index=latent_index, sample_weight=sample_weight)
+        super().__init__(
+            counts, latent_index=latent_index, sample_weight=sample_weight, n_latent=n_latent
+        )
 
     def _refresh(self) -> None:
         exposure = np.ones_like(self.y) if self.exposure is None else self.exposure

@@ -31,6 +31,8 @@ class SoftmaxClass(BernoulliLogit):
         Number of classes, at least two.
     latent_index, sample_weight : array-like of shape (n_obs,), default=None
         See `Likelihood`.
+    n_latent : int, default=None
+        See `Likelihood`.
 
     Notes
     -----
@@ -45,8 +47,11 @@ class SoftmaxClass(BernoulliLogit):
         *,
         latent_index: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        n_latent: int | None = None,
     ) -> None:
-        super().__init__(y, latent_index=latent_index, sample_weight=sample_weight)
+        super().__init__(
+            y, latent_index=latent_index, sample_weight=sample_weight, n_latent=n_latent
+        )
         self._typical_offset = math.log(n_classes - 1)
         self._offset: NDArray | float = self._typical_offset
 

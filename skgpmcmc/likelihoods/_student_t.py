@@ -49,6 +49,8 @@ class StudentT(Likelihood):
         Added to the squared scale of each observation. Finite and non-negative.
     latent_index, sample_weight : array-like of shape (n_obs,), default=None
         See `Likelihood`.
+    n_latent : int, default=None
+        See `Likelihood`.
 
     Raises
     ------
@@ -82,13 +84,16 @@ class StudentT(Likelihood):
         known_variance: ArrayLike = 0.0,
         latent_index: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        n_latent: int | None = None,
     ) -> None:
         self.scale2 = check_noise_variance(scale2, "scale2", np.size(y))
         self.known_variance = check_known_variance(known_variance, np.size(y))
         self.degrees_of_freedom = _check_degrees_of_freedom(degrees_of_freedom)
         settings = {"noise_level": self.scale2, "degrees_of_freedom": self.degrees_of_freedom}
         self.parameters = tuple(name for name, value in settings.items() if value is None)
-        super().__init__(y, latent_index=latent_index, sample_weight=sample_weight)
+        super().__init__(
+            y, latent_index=latent_index, sample_weight=sample_weight, n_latent=n_latent
+        )
 
     def _refresh(self) -> None:
         self._n_weighted = float(self._weighted(np.ones_like(self.y)).sum())
@@ -119,7 +124,8 @@ class StudentT(Likelihood):
         scale2, nu = self._scale_and_shape(params)
         tail = np.log1p((self.y - self._at_observations(latent)) ** 2 / (nu * scale2))
         terms = self._weighted(np.log(scale2) + (nu + 1.0) * tail)
-        return self._n_weighted * _log_constant(nu) - 0.5 * float(terms.sum())
+        value = self._n_weighted * _log_constant(nu) - 0.5 * float(terms.sum())
+        return value + 0.0 * float(latent[self._unobserved].sum())  # the NaN rule
 
     def derivatives(self, latent: NDArray, params: Params = ()) -> tuple[NDArray, NDArray]:
         """Exact derivatives; see `Likelihood.derivatives`."""
@@ -160,7 +166,7 @@ class StudentT(Likelihood):
         """
         scale2, nu = self._scale_and_shape(params)
         scale2 = np.broadcast_to(scale2, self.y.shape)
-        if self.n_latent == self.y.size:
+        if self._one_each:
             precision = self._weighted((1.0 + 1.0 / nu) / scale2)
             return Sites(self._sum_per_latent(precision), self._sum_per_latent(precision * self.y))
         return self._taylor_sites_of_repeats(scale2, nu)
@@ -168,10 +174,10 @@ class StudentT(Likelihood):
     def _taylor_sites_of_repeats(self, scale2: NDArray, nu: float) -> Sites:
         """Return the generic sites, whose search starts near zero and expects units of one."""
         index = self._full_index()
-        counts = np.bincount(index)
+        counts = np.bincount(index, minlength=self.n_latent)
         middle = np.cumsum(counts) - 1 - counts // 2
         centre = self.y[np.lexsort((self.y, index))][middle]
-        unit2 = self._sum_per_latent(scale2) / counts
+        unit2 = np.where(counts > 0, self._sum_per_latent(scale2) / np.maximum(counts, 1), 1.0)
         standard = self._copy()
         standard.y = (self.y - centre[index]) / np.sqrt(unit2[index])
         standard.scale2, standard.known_variance = scale2 / unit2[index], 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import reprlib
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,17 @@ def _are_whole(numbers: NDArray, smallest: float) -> NDArray:
     return (numbers >= smallest) & (numbers <= _LARGEST_COUNT) & (numbers == np.floor(numbers))
 
 
-def check_latent_index(latent_index: ArrayLike, n_obs: int) -> tuple[NDArray, int]:
+def check_latent_index(
+    latent_index: ArrayLike, n_obs: int, n_latent: int | None = None
+) -> tuple[NDArray, int]:
+    """Return the index and the number of latent values, by default those that occur.
+
+    Raises
+    ------
+    ValueError
+        Unless the index holds whole numbers, one for each observation, and every one from 0 to
+        its maximum or, with `n_latent`, only smaller ones.
+    """
     index = np.asarray(latent_index)
     if index.dtype.kind not in "iu" or index.shape != (n_obs,):
         raise ValueError(
@@ -95,14 +106,37 @@ def check_latent_index(latent_index: ArrayLike, n_obs: int) -> tuple[NDArray, in
         )
     index = index.astype(np.intp)
     check_rows(index, index >= 0, "latent_index", ">= 0")
+    if n_latent is not None:
+        check_rows(index, index < n_latent, "latent_index", f"< n_latent={n_latent}")
+        return index, n_latent
     counts = np.bincount(index)
     if not counts.all():
         raise ValueError(
             f"latent_index must contain every number from 0 to its maximum {index.max()}; "
             f"{int(np.argmin(counts))} is missing. Number the latent values without gaps, for "
-            "example with numpy.unique(..., return_inverse=True)."
+            "example with numpy.unique(..., return_inverse=True), or pass n_latent."
         )
     return index, counts.size
+
+
+def check_n_latent(n_latent: int | None, n_obs: int | None) -> None:
+    """Raise a ValueError unless `n_latent` is None, or a number of latent values that can be.
+
+    Parameters
+    ----------
+    n_latent : int or None
+    n_obs : int or None
+        Number of observations, if each has a latent value of its own.
+    """
+    if n_latent is None:
+        return
+    if not isinstance(n_latent, Integral) or isinstance(n_latent, bool) or n_latent < 1:
+        raise ValueError(f"n_latent must be a whole number, at least 1; got {n_latent!r}.")
+    if n_obs is not None and n_latent != n_obs:
+        raise ValueError(
+            f"n_latent={n_latent}, but y has {n_obs} elements, and without latent_index each has a "
+            "latent value of its own. Pass latent_index, the latent value of each observation."
+        )
 
 
 def positive_or_none(value: float | None, message: str) -> float | None:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from numbers import Real
 
-from .._model import Workspace
+from .._model import LatentGaussianModel, Workspace
 from ..exceptions import MissingCapabilityError
 from ..likelihoods import Likelihood
 from ._base import Conditional, Representation
 from ._collapsed import CollapsedRepresentation, MarginalRepresentation
 from ._direct import FixedRepresentation, PriorWhiteRepresentation
+from ._joint import JointWhiteRepresentation
 from ._marginal import ApproximateMarginalRepresentation
 from ._noise import ConstantNoise
 from ._pseudo_posterior import (
+    PosteriorPropagated,
     PosteriorSite,
     PosteriorTaylor,
     SurrogateConstant,
+    SurrogatePropagated,
     SurrogateSite,
     SurrogateTaylor,
 )
@@ -29,12 +32,17 @@ REPRESENTATIONS: dict[str, type[Representation]] = {
     "surr-taylor": SurrogateTaylor,
     "post-site": PosteriorSite,
     "post-taylor": PosteriorTaylor,
+    "surr-ep": SurrogatePropagated,
+    "post-ep": PosteriorPropagated,
     "marginal": MarginalRepresentation,
     "collapsed": CollapsedRepresentation,
+    "joint-white": JointWhiteRepresentation,
 }
 
 
-def check_representation(representation: str | float, likelihood: Likelihood) -> None:
+def check_representation(
+    representation: str | float, likelihood: Likelihood, on_grid: bool = False
+) -> None:
     """Raise an error before sampling if a representation cannot be used.
 
     Parameters
@@ -43,43 +51,78 @@ def check_representation(representation: str | float, likelihood: Likelihood) ->
         A name, or the variance alpha of constant surrogate noise.
     likelihood : Likelihood
         What it is to be combined with.
+    on_grid : bool
+        Whether the covariance is a Kronecker product.
 
     Raises
     ------
     ValueError
         For an unknown name, or a number that is not a variance.
     MissingCapabilityError
-        If the likelihood lacks what the representation needs.
+        If the likelihood or the covariance lacks what the representation needs.
     """
     if isinstance(representation, Real) and not isinstance(representation, bool):
         ConstantNoise(likelihood, float(representation))
         return
     if not isinstance(representation, str) or representation not in REPRESENTATIONS:
-        names = ", ".join(repr(name) for name in REPRESENTATIONS if _is_usable(name, likelihood))
+        names = ", ".join(
+            repr(name) for name in REPRESENTATIONS if _is_usable(name, likelihood, on_grid)
+        )
         msg = (
             f"representation must be one of {names}, or a positive number (the variance of "
             f"constant surrogate noise); got {representation!r}."
         )
         raise ValueError(msg)
     try:
-        REPRESENTATIONS[representation].check(likelihood)
+        _check(representation, likelihood, on_grid)
     except MissingCapabilityError as error:
         raise MissingCapabilityError(
             f"representation={representation!r} cannot be used here: {error}"
         ) from None
 
 
-def first_usable(names: Sequence[str], likelihood: Likelihood) -> str:
+def first_usable(names: Sequence[str], likelihood: Likelihood, on_grid: bool = False) -> str:
     """Return the first of some names that can be combined with a likelihood."""
-    return next(name for name in names if _is_usable(name, likelihood))
+    return next(name for name in names if _is_usable(name, likelihood, on_grid))
 
 
-def _is_usable(name: str, likelihood: Likelihood) -> bool:
+def _is_usable(name: str, likelihood: Likelihood, on_grid: bool) -> bool:
     try:
-        REPRESENTATIONS[name].check(likelihood)
+        _check(name, likelihood, on_grid)
     except MissingCapabilityError:
         return False
     return True
+
+
+def _check(name: str, likelihood: Likelihood, on_grid: bool) -> None:
+    kind = REPRESENTATIONS[name]
+    kind.check(likelihood)
+    if kind.carries_latents and not on_grid:
+        raise MissingCapabilityError(
+            "only a covariance on a grid has the gradient that it needs: rows that form a "
+            "Cartesian grid, and a constant times a squared exponential, which white noise may "
+            "be added to. Use representation='auto'."
+        )
+
+
+def make_workspace(
+    model: LatentGaussianModel, representation: str | float, gradient: bool = False
+) -> Workspace:
+    """Return the workspace of one chain, with a grid's covariance if that can be used.
+
+    Parameters
+    ----------
+    model : LatentGaussianModel
+        The target.
+    representation : str or float
+        A name, or the variance alpha of constant surrogate noise.
+    gradient : bool
+        See `Workspace`.
+    """
+    kind: type[Representation] = SurrogateConstant
+    if isinstance(representation, str):
+        kind = REPRESENTATIONS[representation]
+    return model.workspace(gradient, kind.works_on_grids)
 
 
 def make_representation(representation: str | float, workspace: Workspace) -> Representation:
@@ -92,7 +135,8 @@ def make_representation(representation: str | float, workspace: Workspace) -> Re
     workspace : Workspace
         The chain's buffers and counters.
     """
-    check_representation(representation, workspace.likelihood)
+    on_grid = workspace.covariance.has_colour_gradient
+    check_representation(representation, workspace.likelihood, on_grid)
     if isinstance(representation, str):
         return REPRESENTATIONS[representation](workspace)
     return SurrogateConstant(workspace, float(representation))
@@ -107,4 +151,5 @@ __all__ = [
     "check_representation",
     "first_usable",
     "make_representation",
+    "make_workspace",
 ]

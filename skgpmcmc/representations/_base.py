@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from .._linalg import Array
 from .._model import LatentState, Workspace
 from ..exceptions import MissingCapabilityError
 from ..likelihoods import Likelihood
+
+_NOTHING = np.empty(0)
 
 
 class Conditional(ABC):
@@ -54,10 +56,20 @@ class Conditional(ABC):
             Kept, so it must not be modified afterwards.
         """
 
-    def gradient(self) -> Array:
-        """Return the gradient of the log density along theta, at the last candidate.
+    @property
+    def carried(self) -> Array:
+        """What moves along with theta on a trajectory, at the current state: mostly nothing."""
+        return _NOTHING
 
-        Where there is none, at the current state.
+    def evaluate_with(self, theta: Array, carried: Array) -> float:
+        """Return the log density of theta and what moves along with it; see `evaluate`."""
+        return self.evaluate(theta)
+
+    def gradient(self) -> Array:
+        """Return the gradient of the log density at the last candidate.
+
+        Along theta, then along what moves with it. Where there is no candidate, at the
+        current state.
 
         Raises
         ------
@@ -79,6 +91,9 @@ class FactorConditional(Conditional):
 
     def evaluate(self, theta: Array) -> float:
         """Return the log density at theta; -inf where the covariance has no factor."""
+        return self._evaluate(theta, self.state.whitened)
+
+    def _evaluate(self, theta: Array, whitened: Array) -> float:
         self._candidate = None
         layout, state = self.workspace.layout, self.state
         factor = self.workspace.covariance.factor(theta[: layout.n_kernel], state.factor)
@@ -86,7 +101,7 @@ class FactorConditional(Conditional):
             return -math.inf
         mean, params = layout.mean(theta), layout.likelihood_params(theta)
         candidate = LatentState(
-            theta, factor, mean, params, state.latent, state.whitened, state.log_likelihood
+            theta, factor, mean, params, state.latent, whitened, state.log_likelihood
         )
         self._candidate_log_density = self._complete(candidate)
         if self._candidate_log_density > -math.inf:  # False for NaN
@@ -121,14 +136,30 @@ class Representation(ABC):
         Whether `refresh` draws f from its exact conditional, so that no other
         update of the latent variables is needed.
     has_gradient : bool
-        Whether its conditionals have a gradient.
+        Whether its conditionals have a gradient along theta.
+    carries_latents : bool
+        Whether they have one along theta and z, which only move together, on trajectories.
+    path_length : float
+        Mean length of the trajectories, in posterior standard deviations.
+    works_on_grids : bool
+        Whether the covariance may be a `GridCovariance`.
+    approximates_posterior : bool
+        Whether states have a pseudo-posterior close to the posterior of f given theta, so
+        that f is best updated around it rather than around its prior.
     required_sites : str or None
         Name of the method by which the likelihood must supply sites.
+    frozen : object
+        What was adapted to the posterior and is held from then on; None where nothing is.
     """
 
     draws_latents_exactly: ClassVar[bool] = False
     has_gradient: ClassVar[bool] = False
+    carries_latents: ClassVar[bool] = False
+    path_length: ClassVar[float] = 1.5
+    works_on_grids: ClassVar[bool] = False
+    approximates_posterior: ClassVar[bool] = False
     required_sites: ClassVar[str | None] = None
+    frozen: Any = None
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -145,6 +176,25 @@ class Representation(ABC):
         What it keeps in the current state stays valid.
         """
         return True
+
+    def adapt(self, state: LatentState, theta: Array) -> bool:
+        """Adapt what is `frozen` to the posterior, and set anew what is kept in a state.
+
+        Only in the warm-up: the posterior stays invariant only if nothing is adapted.
+
+        Parameters
+        ----------
+        state : LatentState
+            The current state.
+        theta : ndarray of shape (n_parameters,)
+            Amid the posterior, as far as is known.
+
+        Returns
+        -------
+        adapted : bool
+            Whether anything was.
+        """
+        return False
 
     @property
     def free(self) -> NDArray[np.intp]:

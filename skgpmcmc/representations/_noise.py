@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
+from .._linalg import Array
 from .._model import LatentState
 from ..likelihoods import Likelihood, Sites
 
@@ -22,6 +24,8 @@ Bound = Callable[[Sites], Sites]
 # a multiple of the prior variance: noise that grows with the signal variance would pin
 # it through N(g; m, K + S) even where the data say nothing.
 MAX_NOISE = 1e6
+# By which the likelihood's own parameters multiply a frozen site, at most.
+_MAX_RATIO = 1e6
 
 
 class Noise(ABC):
@@ -58,12 +62,34 @@ class Noise(ABC):
         """Return the sites as fitted."""
 
 
+class OneSiteFits:
+    """Fits to the one-dimensional site posteriors, eq. (site_posterior).
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        Supplies the fits.
+    """
+
+    def __init__(self, likelihood: Likelihood) -> None:
+        self._likelihood = likelihood
+        self._distinct, self._inverse = likelihood.distinct()
+
+    def fit(self, mean: float, variance: float | Array, params: tuple[float, ...]) -> Sites:
+        """Return the sites given the prior mean and variances; not bounded."""
+        if not isinstance(variance, float):
+            return self._likelihood.fit_sites(mean, variance, params)
+        # Equal prior variances: one fit for each distinct observation.
+        sites = self._distinct.fit_sites(mean, variance, params)
+        return Sites(sites.precision[self._inverse], sites.shift[self._inverse])
+
+
 class SiteNoise(Noise):
     """Sites that reproduce the one-dimensional site posteriors, eq. (site_posterior)."""
 
     def __init__(self, likelihood: Likelihood, bound: Bound) -> None:
         super().__init__(likelihood, bound)
-        self._distinct, self._inverse = likelihood.distinct()
+        self._fits = OneSiteFits(likelihood)
 
     def _same_inputs(self, candidate: LatentState, current: LatentState) -> bool:
         if candidate.mean != current.mean or candidate.params != current.params:
@@ -74,12 +100,7 @@ class SiteNoise(Noise):
         return np.array_equal(new, old)
 
     def _fit(self, state: LatentState) -> Sites:
-        variance = state.factor.variance
-        if not isinstance(variance, float):
-            return self._likelihood.fit_sites(state.mean, variance, state.params)
-        # Equal prior variances: one fit for each distinct observation.
-        sites = self._distinct.fit_sites(state.mean, variance, state.params)
-        return Sites(sites.precision[self._inverse], sites.shift[self._inverse])
+        return self._fits.fit(state.mean, state.factor.variance, state.params)
 
 
 class TaylorNoise(Noise):
@@ -123,6 +144,67 @@ class ConstantNoise(Noise):
 
     def _fit(self, state: LatentState) -> Sites:
         return self._sites
+
+
+class FrozenSites(NamedTuple):
+    """Sites that were found at one theta.
+
+    Attributes
+    ----------
+    sites : Sites
+        The same at every theta, but for the likelihood's own parameters.
+    mean, variance : float, float or ndarray of shape (n,)
+        Prior moments of the latent variables there.
+    params : tuple of float
+        The likelihood's own parameters there.
+    """
+
+    sites: Sites
+    mean: float
+    variance: float | Array
+    params: tuple[float, ...]
+
+
+class FrozenNoise(Noise):
+    """Frozen sites, scaled where the likelihood has parameters of its own.
+
+    A site's precision and shift are multiplied by what the parameters make of the precision
+    of the one-dimensional site posterior. That is exact for Gaussian noise, and keeps chains
+    from being stuck where the noise of all other kinds is small.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        Supplies the sites.
+    bound : callable
+        ``bound(sites)`` makes the precisions admissible.
+    """
+
+    def __init__(self, likelihood: Likelihood, bound: Bound) -> None:
+        super().__init__(likelihood, bound)
+        self._fits = OneSiteFits(likelihood) if likelihood.parameters else None
+        self._frozen: FrozenSites | None = None
+
+    @property
+    def frozen(self) -> FrozenSites | None:
+        """The sites and where they were found; None until they are."""
+        return self._frozen
+
+    @frozen.setter
+    def frozen(self, value: FrozenSites | None) -> None:
+        self._frozen = value
+        if value is not None and self._fits is not None:
+            self._reference = self._fits.fit(value.mean, value.variance, value.params).precision
+
+    def _fit(self, state: LatentState) -> Sites:
+        frozen = self._frozen
+        assert frozen is not None
+        if self._fits is None:
+            return frozen.sites
+        precision = self._fits.fit(frozen.mean, frozen.variance, state.params).precision
+        ratio = precision / self._reference
+        ratio = np.clip(np.where(ratio > 0.0, ratio, 1.0), 1.0 / _MAX_RATIO, _MAX_RATIO)
+        return Sites(frozen.sites.precision * ratio, frozen.sites.shift * ratio)
 
 
 def floor_precision(sites: Sites) -> Sites:

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
-from .._covariance import PseudoPosteriorFactory
+from .._covariance import CholeskyFactor
 from .._linalg import Array
 from .._model import LatentState, Workspace
 from ._base import Conditional, FactorConditional, Representation
-from ._noise import ConstantNoise, Noise, SiteNoise, TaylorNoise, clip_precision, floor_precision
+from ._expectation_propagation import propagate
+from ._noise import (
+    Bound,
+    ConstantNoise,
+    FrozenNoise,
+    FrozenSites,
+    Noise,
+    SiteNoise,
+    TaylorNoise,
+    clip_precision,
+    floor_precision,
+)
 
 
 class PseudoPosteriorRepresentation(Representation):
@@ -28,7 +40,7 @@ class PseudoPosteriorRepresentation(Representation):
     def __init__(self, workspace: Workspace, noise: Noise) -> None:
         super().__init__(workspace)
         self._noise = noise
-        self._factory = PseudoPosteriorFactory(workspace.model.n_latent)
+        self._factory = workspace.covariance.pseudo_posterior_factory()
 
     def prepare(self, state: LatentState, current: LatentState | None = None) -> bool:
         """Fit the sites at a state and factor its pseudo-posterior."""
@@ -170,6 +182,8 @@ class SurrogateTaylor(SurrogateRepresentation):
 class SurrogateConstant(SurrogateRepresentation):
     """Surrogate noise S = alpha I (M&A section 3.2)."""
 
+    works_on_grids = True
+
     def __init__(self, workspace: Workspace, alpha: float) -> None:
         super().__init__(workspace, ConstantNoise(workspace.likelihood, alpha))
 
@@ -188,3 +202,72 @@ class PosteriorTaylor(PosteriorRepresentation):
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, TaylorNoise(workspace.likelihood, clip_precision))
+
+
+class PropagatedRepresentation(PseudoPosteriorRepresentation):
+    """Sites from expectation propagation at one theta, held at every other.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        The chain's buffers and counters.
+    bound : callable
+        ``bound(sites)`` makes the precisions admissible.
+    """
+
+    approximates_posterior = True
+    _noise: FrozenNoise
+
+    def __init__(self, workspace: Workspace, bound: Bound) -> None:
+        super().__init__(workspace, FrozenNoise(workspace.likelihood, bound))
+
+    @property
+    def frozen(self) -> Any:
+        """The sites and where they were found; None until they are."""
+        return self._noise.frozen
+
+    @frozen.setter
+    def frozen(self, value: Any) -> None:
+        self._noise.frozen = value
+
+    def prepare(self, state: LatentState, current: LatentState | None = None) -> bool:
+        """Set the sites and factor the pseudo-posterior; find the sites here if there are none."""
+        if self.frozen is None:
+            self._find(state, state.theta)
+        return super().prepare(state, current)
+
+    def adapt(self, state: LatentState, theta: Array) -> bool:
+        """Find the sites at theta; see `Representation.adapt`."""
+        before = self.frozen
+        if self._find(state, theta) and self.prepare(state):
+            return True
+        self.frozen = before
+        self.prepare(state)
+        return False
+
+    def _find(self, state: LatentState, theta: Array) -> bool:
+        """Freeze the sites of expectation propagation at theta; False if K has no factor there."""
+        layout = self.workspace.layout
+        factor: CholeskyFactor | None = self.workspace.covariance.factor(
+            theta[: layout.n_kernel], state.factor
+        )
+        if factor is None:
+            return False
+        mean, params = layout.mean(theta), layout.likelihood_params(theta)
+        found = propagate(self.workspace.likelihood, factor, mean, params, self._factory)
+        self.frozen = FrozenSites(found.sites, mean, factor.variance, params)
+        return True
+
+
+class SurrogatePropagated(PropagatedRepresentation, SurrogateRepresentation):
+    """`surr-ep`: the noise level is that of expectation propagation's sites."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace, floor_precision)
+
+
+class PosteriorPropagated(PropagatedRepresentation, PosteriorRepresentation):
+    """`post-ep`: whitened by expectation propagation's sites."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace, clip_precision)

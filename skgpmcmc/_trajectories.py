@@ -1,0 +1,97 @@
+"""Hamiltonian trajectories of the hyperparameters, and of what moves along with them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from ._coordinates import NormalCoordinates
+from ._linalg import Array
+from .representations import Conditional, Representation
+from .updates import HamiltonianTuner, Point, hamiltonian_step
+
+# Leapfrog steps of a trajectory at most; fewer in the warm-up, where the first steps are small.
+_MOST_STEPS, _MOST_WARM_UP_STEPS = 50, 10
+
+
+class Trajectories:
+    """Updates theta as a whole, and z with it where a representation carries that.
+
+    Parameters
+    ----------
+    representation : Representation
+        Says which elements of theta are free.
+    path_length : float or None
+        Mean length, in posterior standard deviations; None is the representation's own.
+    n_warmup : int
+        Iterations that adapt.
+
+    Attributes
+    ----------
+    tuner : HamiltonianTuner
+        Step sizes of the coordinates of theta, then of what it carries.
+    """
+
+    def __init__(
+        self, representation: Representation, path_length: float | None, n_warmup: int
+    ) -> None:
+        workspace = representation.workspace
+        self._free = representation.free
+        self._priors = [workspace.layout.priors[i] for i in self._free]
+        self._path_length = representation.path_length if path_length is None else path_length
+        n_carried = workspace.model.n_latent if representation.carries_latents else 0
+        self.tuner = HamiltonianTuner(len(self._free) + n_carried, n_warmup)
+
+    @cached_property
+    def _coordinates(self) -> NormalCoordinates:
+        """Quantiles of every prior take time: only trajectories pay for them."""
+        return NormalCoordinates(self._priors)
+
+    def step(self, conditional: Conditional, rng: np.random.Generator, adapt: bool) -> None:
+        """Run one trajectory, after which the conditional's state is the new one."""
+        evaluate, start = self._target(conditional)
+        if start is None:  # the chain stands on a bound of a prior
+            return
+        tuner = self.tuner
+        length = self._path_length * rng.uniform(0.5, 1.5)
+        most_steps = _MOST_WARM_UP_STEPS if adapt else _MOST_STEPS
+        n_steps = max(1, min(most_steps, round(length / tuner.step_size)))
+        result = hamiltonian_step(evaluate, start, tuner.step_sizes, n_steps, rng)
+        if result.moved:
+            conditional.accept()
+        if adapt:
+            tuner.record(result.point.value, result.acceptance)
+
+    def _target(
+        self, conditional: Conditional
+    ) -> tuple[Callable[[Array], Point | None], Point | None]:
+        """Return the function that a trajectory follows, and the point where it begins."""
+        coordinates, free, n_free = self._coordinates, self._free, len(self._free)
+        theta = conditional.state.theta
+
+        def point(position: Array, values: Array, log_density: Callable[[], float]) -> Point | None:
+            u = position[:n_free]
+            slope = coordinates.slope(u)
+            log_prior, prior_gradient = coordinates.log_prior(u, values, slope)
+            if not log_prior > -math.inf:
+                return None
+            total = log_prior + log_density()
+            if not total > -math.inf:
+                return None
+            gradient = conditional.gradient()
+            along_u = prior_gradient + slope * gradient[free]
+            return Point(position, total, np.concatenate([along_u, gradient[len(theta) :]]))
+
+        def evaluate(position: Array) -> Point | None:
+            proposal = theta.copy()
+            proposal[free] = coordinates.to_theta(position[:n_free])
+            carried = position[n_free:]
+            return point(
+                position, proposal[free], lambda: conditional.evaluate_with(proposal, carried)
+            )
+
+        position = np.concatenate([coordinates.from_theta(theta[free]), conditional.carried])
+        return evaluate, point(position, theta[free], lambda: conditional.log_density)

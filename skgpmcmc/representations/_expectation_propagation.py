@@ -1,0 +1,146 @@
+"""Gaussian sites by expectation propagation, at one setting of the hyperparameters.
+
+Sites that are held fixed leave the sampler exact, whatever they are: how good they are only
+says how fast the chain mixes. So nothing here raises, and sites that have not converged are
+used as they are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import _linalg
+from .._covariance import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
+from .._linalg import Array
+from ..likelihoods import Likelihood, Sites
+
+# All sites are updated at once. Full steps need two thirds of the iterations for counts, and
+# more of them for labels, where neighbours that explain the same data overshoot together.
+_DAMPING = 0.8
+_MAX_ITERATIONS = 50
+_TOLERANCE = 1e-3
+# Of the cavity's precision, relative to the marginal's: below it a site stays as it is.
+_SMALLEST_CAVITY = 1e-6
+
+
+class Marginals(NamedTuple):
+    """Moments of each latent variable under a pseudo-posterior, each of shape (n,)."""
+
+    mean: Array
+    variance: Array
+
+
+class Propagation(NamedTuple):
+    """What expectation propagation came to.
+
+    Attributes
+    ----------
+    sites : Sites
+        The last that have a pseudo-posterior, with no precision below zero.
+    converged : bool
+        Whether another iteration would hardly change the marginals.
+    n_iterations : int
+        Updates of all sites.
+    """
+
+    sites: Sites
+    converged: bool
+    n_iterations: int
+
+
+def propagate(
+    likelihood: Likelihood,
+    factor: CholeskyFactor,
+    mean: float,
+    params: tuple[float, ...],
+    factory: PseudoPosteriorFactory,
+    *,
+    tolerance: float = _TOLERANCE,
+    max_iterations: int = _MAX_ITERATIONS,
+) -> Propagation:
+    """Find sites such that tilted distributions have the moments of the pseudo-posterior.
+
+    Parallel expectation propagation (Minka 2001), damped, with precisions of at least zero.
+    A tilted distribution is a marginal of the pseudo-posterior, its site replaced by the
+    likelihood.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        Matches the tilted moments by its `moment_sites`.
+    factor : CholeskyFactor
+        Of the prior covariance K.
+    mean : float
+        Prior mean m.
+    params : tuple of float
+        The likelihood's own parameters.
+    factory : PseudoPosteriorFactory
+        Its buffers are overwritten.
+    tolerance : float
+        Of a site's effect on its marginal's mean and precision, in the marginal's units.
+    max_iterations : int
+        Updates of all sites at most.
+
+    Returns
+    -------
+    propagation : Propagation
+        With sites that say nothing, if no pseudo-posterior was finite.
+    """
+    usable = Sites(np.zeros(factor.n), np.zeros(factor.n))
+    sites = _clip(likelihood.fit_sites(mean, factor.variance, params))
+    for iteration in range(max_iterations):
+        pseudo = factory.build(factor, sites.precision)
+        if pseudo is None:
+            return Propagation(usable, False, iteration)
+        usable = sites
+        marginals = site_marginals(factor, pseudo, sites.shift, mean)
+        matched = _match(likelihood, sites, marginals, params)
+        if _largest_effect(matched, sites, marginals) <= tolerance:
+            return Propagation(sites, True, iteration)
+        sites = Sites(
+            sites.precision + _DAMPING * (matched.precision - sites.precision),
+            sites.shift + _DAMPING * (matched.shift - sites.shift),
+        )
+    return Propagation(usable, False, max_iterations)
+
+
+def site_marginals(
+    factor: CholeskyFactor, pseudo: PseudoPosterior, shift: Array, mean: float
+) -> Marginals:
+    """Return the pseudo-posterior's mean, and the diagonal of L U^-T U^-1 L^T."""
+    projection = pseudo.project(shift, mean)
+    centre = mean + factor.colour(pseudo.colour(np.zeros_like(projection), projection))
+    # The buffers' upper triangles hold anything.
+    transpose = np.asfortranarray(np.tril(factor.lower).T)
+    root = _linalg.solve_lower_matrix(pseudo.lower, transpose)
+    return Marginals(centre, factor.scale**2 * np.einsum("ij,ij->j", root, root))
+
+
+def _match(
+    likelihood: Likelihood, sites: Sites, marginals: Marginals, params: tuple[float, ...]
+) -> Sites:
+    """Return the sites that match the tilted moments; the old ones where there is no cavity."""
+    precision = 1.0 / marginals.variance
+    cavity = precision - sites.precision
+    proper = cavity > _SMALLEST_CAVITY * precision
+    cavity = np.where(proper, cavity, precision)
+    cavity_mean = (marginals.mean * precision - sites.shift) / cavity
+    matched = _clip(likelihood.moment_sites(cavity_mean, 1.0 / cavity, params))
+    return Sites(
+        np.where(proper, matched.precision, sites.precision),
+        np.where(proper, matched.shift, sites.shift),
+    )
+
+
+def _largest_effect(new: Sites, old: Sites, marginals: Marginals) -> float:
+    """Return the largest change by new sites of any marginal alone, to first order."""
+    precision = new.precision - old.precision
+    pull = new.shift - old.shift - precision * marginals.mean
+    spread = np.abs(precision) * marginals.variance
+    return float(np.maximum(spread, np.abs(pull) * np.sqrt(marginals.variance)).max())
+
+
+def _clip(sites: Sites) -> Sites:
+    return Sites(np.maximum(sites.precision, 0.0), sites.shift)
