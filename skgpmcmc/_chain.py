@@ -116,12 +116,15 @@ class Chain:
         # Where the chain has been since its representation was adapted last.
         self._visited: list[Array] = []
         # The approximation has sites of its own precisions, which need a dense covariance.
-        on_grid = workspace.covariance.has_colour_gradient
+        on_grid = workspace.covariance.has_pseudo_posterior_gradient
         self._n_approximate = 0 if on_grid else settings.n_approximate
         n_warmup = settings.n_warmup
-        self._adaptations = {self._n_approximate, n_warmup // 4, n_warmup // 2}
         n_adapted = n_warmup - self._n_approximate
         self.trajectories = Trajectories(self.representation, settings.path_length, n_adapted)
+        self._adaptations = {self._n_approximate, n_warmup // 4, n_warmup // 2, n_warmup}
+        if representation.carries_latents:
+            # Step sizes belong to the coordinates: these do not change at the end.
+            self._adaptations = {3 * n_warmup // 10, 6 * n_warmup // 10}
 
     def represent(self, representation: Representation) -> None:
         """Hold from now on what another representation holds.
@@ -177,6 +180,7 @@ class Chain:
         for _ in range(_N_FIRST_SWEEPS):
             self._slice_whitened(list(range(len(self.workspace.layout))))
             self.update_latents(_BATCH)
+        self.represent(self.representation)
 
     def warm_up(self, iteration: int) -> None:
         """Run one iteration of the warm-up, the first ones under the approximation."""
@@ -193,6 +197,7 @@ class Chain:
             self._adapt_representation()
         self.iterate(adapt=self.settings.adapt_widths)
         self._visited.append(self.state.theta)
+        self.representation.observe(self.state)
 
     def _adapt_representation(self) -> None:
         """Adapt the representation to where the chain has been since the last time."""
@@ -202,7 +207,8 @@ class Chain:
 
     def end_warm_up(self) -> None:
         """Freeze what was adapted."""
-        self._adapt_representation()
+        if self.settings.n_warmup in self._adaptations:
+            self._adapt_representation()
         self.trajectories.tuner.freeze()
         self.n_moved[:] = 0.0
 

@@ -28,6 +28,7 @@ from .priors import HyperparameterSpec, HyperPrior, log_uniform_default, resolve
 _LOG_2PI = math.log(2.0 * math.pi)
 # How often a starting point, drawn from the prior, may fail.
 _MAX_STARTS = 100
+_MOST_ROWS_OF_A_MESSAGE = 500
 
 
 class LatentGaussianModel:
@@ -281,7 +282,9 @@ class Workspace:
         """Say what was wrong at the last theta that was tried."""
         model = self.model
         kernel = model.kernel.clone_with_theta(theta[: self.layout.n_kernel])
-        fault = describe_fault(kernel, model.X, model.jitter)
+        # On grids whole matrices may be too large.
+        rows = model.X if model.grid is None else model.X[:_MOST_ROWS_OF_A_MESSAGE]
+        fault = describe_fault(kernel, rows, model.jitter)
         fault = fault or "log L(f) was not finite, or f itself"
         where = f"at {self.describe(theta)}, " if len(theta) else ""
         return (

@@ -14,7 +14,8 @@ from .representations import Conditional, Representation
 from .updates import HamiltonianTuner, Point, hamiltonian_step
 
 # Leapfrog steps of a trajectory at most; fewer in the warm-up, where the first steps are small.
-_MOST_STEPS, _MOST_WARM_UP_STEPS = 50, 10
+# With latent variables short ones lose themselves where f is flat, long before the posterior.
+_MOST_STEPS, _MOST_WARM_UP_STEPS, _MOST_WARM_UP_STEPS_WITH_LATENTS = 50, 10, 25
 
 
 class Trajectories:
@@ -42,7 +43,11 @@ class Trajectories:
         self._free = representation.free
         self._priors = [workspace.layout.priors[i] for i in self._free]
         self._path_length = representation.path_length if path_length is None else path_length
-        n_carried = workspace.model.n_latent if representation.carries_latents else 0
+        n_carried = 0
+        self._most_warm_up_steps = _MOST_WARM_UP_STEPS
+        if representation.carries_latents:
+            n_carried = workspace.model.n_latent
+            self._most_warm_up_steps = _MOST_WARM_UP_STEPS_WITH_LATENTS
         self.tuner = HamiltonianTuner(len(self._free) + n_carried, n_warmup)
 
     @cached_property
@@ -57,7 +62,7 @@ class Trajectories:
             return
         tuner = self.tuner
         length = self._path_length * rng.uniform(0.5, 1.5)
-        most_steps = _MOST_WARM_UP_STEPS if adapt else _MOST_STEPS
+        most_steps = self._most_warm_up_steps if adapt else _MOST_STEPS
         n_steps = max(1, min(most_steps, round(length / tuner.step_size)))
         result = hamiltonian_step(evaluate, start, tuner.step_sizes, n_steps, rng)
         if result.moved:

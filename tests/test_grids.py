@@ -195,7 +195,7 @@ def test_everything_else_has_the_rows_with_data(options):
     assert len(model.X_train_) == len(options.get("X", CELLS))
 
 
-@pytest.mark.parametrize("representation", ["joint-white", "prior-white", "fixed", 2.0])
+@pytest.mark.parametrize("representation", ["joint-post", "prior-white", "fixed", 2.0])
 def test_representations_that_take_a_grid_of_any_size(representation):
     X, y = np.delete(GRID.points(), [3, 8], axis=0), RNG.poisson(2.0, 28)
     options = {"representation": representation, "n_warmup": 5, "n_draws": 4}
@@ -209,15 +209,15 @@ def test_representations_that_take_a_grid_of_any_size(representation):
 def test_other_updates_than_trajectories(update):
     assert fit(hyperparameter_update=update).trace_.latent.shape[-1] == SIDE.n
     check_message(
-        lambda: fit(hyperparameter_update=update, representation="joint-white"),
-        ["joint-white", "hyperparameter_update", "trajectories", "prior-white"],
+        lambda: fit(hyperparameter_update=update, representation="joint-post"),
+        ["joint-post", "hyperparameter_update", "trajectories", "prior-white"],
     )
 
 
 def test_joint_white_without_a_grid():
     check_message(
-        lambda: fit(CELLS + 1e-3 * RNG.normal(size=CELLS.shape), representation="joint-white"),
-        ["joint-white", "Cartesian grid"],
+        lambda: fit(CELLS + 1e-3 * RNG.normal(size=CELLS.shape), representation="joint-post"),
+        ["joint-post", "Cartesian grid"],
     )
 
 
@@ -245,7 +245,7 @@ def test_the_grid_and_dense_matrices_have_the_same_posterior():
     y = rng.poisson(np.exp(1.0 + np.sin(5.0 * X[:, 0])))
     kernel = ConstantKernel(1.0, (0.05, 20.0)) * RBF([0.5, 0.5], (0.1, 3.0))
     options = {"kernel": kernel, "random_state": 1, "n_draws": 500, "n_warmup": 150}
-    grid = fit(X, y, None, representation="joint-white", **options)
+    grid = fit(X, y, None, representation="joint-post", **options)
     dense = fit(X, y, None, representation="surr-site", hyperparameter_update="slice", **options)
     assert (len(grid.X_train_), len(dense.X_train_)) == (30, 26)
     places = Grid(tuple(np.unique(X[:, d]) for d in (0, 1))).locate(dense.X_train_)

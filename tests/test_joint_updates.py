@@ -1,4 +1,7 @@
-"""Trajectories of the hyperparameters and the whitened latent variables on grids."""
+"""Trajectories of the hyperparameters and the whitened latent variables on grids.
+
+Chains find sites in their warm-up; what is tested here at once has sites that are set.
+"""
 
 import math
 
@@ -13,13 +16,16 @@ from test_continuation import check
 from skgpmcmc import _trajectories
 from skgpmcmc._chain import Chain
 from skgpmcmc._coordinates import NormalCoordinates
-from skgpmcmc._covariance import GridCovariance
+from skgpmcmc._covariance import GridCovariance, GridFactor, GridPseudoPosterior
+from skgpmcmc._covariance._base import PseudoPosteriorGradient
 from skgpmcmc._grid import Grid
+from skgpmcmc._latents import update_latents
 from skgpmcmc._model import LatentGaussianModel
 from skgpmcmc._sampler import run_chains
 from skgpmcmc._settings import SamplerSettings
+from skgpmcmc.diagnostics import mcse_mean
 from skgpmcmc.exceptions import MissingCapabilityError
-from skgpmcmc.likelihoods import Poisson
+from skgpmcmc.likelihoods import Poisson, Sites
 from skgpmcmc.representations import check_representation, make_representation, make_workspace
 from skgpmcmc.representations._joint import _JointConditional
 from skgpmcmc.updates import HamiltonianResult
@@ -37,12 +43,16 @@ MORE_PRIORS = {
     "k1__k2__length_scale": PRIORS["k2__length_scale"],
     "k2__noise_level": stats.lognorm(s=0.7, scale=0.3),
 }
-#: Priors whose density in the coordinates of the trajectories is not normal.
+#: Between bounds, where the coordinates of the trajectories bend.
 BOUNDED = {
     "k1__constant_value": stats.loguniform(0.3, 3.0),
-    "k2__length_scale": stats.uniform(0.3, 3.0),
+    "k2__length_scale": stats.loguniform(0.3, 3.0),
     "mean": stats.uniform(-1.0, 2.0),
 }
+
+
+#: Of one precision, as adaptation finds them.
+SITES = Sites(np.full(4, 0.8), np.array([0.5, -0.3, 1.0, 0.1]))
 
 
 def model_on_grid(name="poisson", kernel=ARD, priors=MORE_PRIORS, **options):
@@ -57,7 +67,8 @@ def transition(representation, step_size=0.4, n_iterations=1, **options):
 
     def step(model, workspace, state, rng):
         assert isinstance(workspace.covariance, GridCovariance)
-        chain = Chain(workspace, settings, rng, state)
+        frozen = SITES if representation == "joint-post" else None
+        chain = Chain(workspace, settings, rng, state, frozen)
         chain.trajectories.tuner._set_step(step_size)
         for _ in range(n_iterations):
             chain.iterate()
@@ -74,9 +85,11 @@ def transition(representation, step_size=0.4, n_iterations=1, **options):
 @pytest.mark.parametrize("name", ["poisson", "negative-binomial", "student-t"])
 def test_gradient_by_differences(name, kernel):
     model = model_on_grid(name, KERNELS[kernel])
-    workspace, rng = make_workspace(model, "joint-white"), np.random.default_rng(0)
+    workspace, rng = make_workspace(model, "joint-post"), np.random.default_rng(0)
     state = workspace.initial_state(rng)
-    held = make_representation("joint-white", workspace)
+    held = make_representation("joint-post", workspace)
+    held.frozen = SITES
+    assert held.prepare(state)
     conditional = held.condition(state, rng)
     n_theta, n_free, step = len(state.theta), len(held.free), 1e-5
 
@@ -96,33 +109,64 @@ def test_gradient_by_differences(name, kernel):
         assert not gradient[n_free:n_theta].any()
 
 
-def test_density_is_that_of_theta_and_whitened_variables():
+@pytest.mark.parametrize("sites", [SITES, None])
+def test_density_by_dense_algebra(sites):
     model = model_on_grid()
-    workspace, rng = make_workspace(model, "joint-white"), np.random.default_rng(1)
+    workspace, rng = make_workspace(model, "joint-post"), np.random.default_rng(1)
     state = workspace.initial_state(rng)
-    conditional = make_representation("joint-white", workspace).condition(state, rng)
-    assert conditional.log_density == pytest.approx(
-        state.log_likelihood - 0.5 * float(state.whitened @ state.whitened), rel=1e-12
-    )
-    theta, z = state.theta + 0.3, rng.standard_normal(4)
-    K = model.kernel.clone_with_theta(theta[:3])(GRID.points()) + 0.0
-    K[np.diag_indices(4)] *= 1.0 + model.jitter
-    values, vectors = np.linalg.eigh(K)
-    latent = theta[3] + vectors @ (np.sqrt(values) * (vectors.T @ z))
-    expected = model.likelihood.log_likelihood(latent) - 0.5 * float(z @ z)
-    assert conditional.evaluate_with(theta, z) == pytest.approx(expected, rel=1e-9)
+    held = make_representation("joint-post", workspace)
+    held.frozen = sites
+    assert held.prepare(state)
+    conditional = held.condition(state, rng)
+    theta, eta = state.theta + 0.3, rng.standard_normal(4)
+    densities, latents = [], []
+    for at, white in ((state.theta, conditional.carried), (theta, eta)):
+        K = model.kernel.clone_with_theta(at[:3])(GRID.points())
+        K[np.diag_indices(4)] *= 1.0 + model.jitter
+        precision, shift = sites or (np.zeros(4), np.zeros(4))
+        R = np.linalg.inv(np.linalg.inv(K) + np.diag(precision))
+        values, vectors = np.linalg.eigh(R)
+        latent = at[3] + R @ (shift - precision * at[3])
+        latent = latent + vectors @ (np.sqrt(values) * (vectors.T @ white))
+        log_prior = stats.multivariate_normal(np.full(4, at[3]), K).logpdf(latent)
+        log_jacobian = 0.5 * np.log(values).sum()
+        densities.append(model.likelihood.log_likelihood(latent) + log_prior + log_jacobian)
+        latents.append(latent)
+    np.testing.assert_allclose(state.latent, latents[0], rtol=1e-8)
+    difference = conditional.evaluate_with(theta, eta) - conditional.log_density
+    assert difference == pytest.approx(densities[1] - densities[0], rel=1e-8)
     conditional.accept()
-    np.testing.assert_allclose(conditional.state.latent, latent, rtol=1e-9)
-    np.testing.assert_array_equal(conditional.state.whitened, z)
+    np.testing.assert_allclose(conditional.state.latent, latents[1], rtol=1e-8)
+
+
+def test_sites_make_the_mean_that_of_the_pseudo_posterior():
+    """At one theta, h = g + w f with the posterior's means of the score g and of f."""
+    model = small_problem(True)
+    workspace, rng = make_workspace(model, "joint-post"), np.random.default_rng(2)
+    state = workspace.initial_state(rng, np.array([0.0, -1.0, -1.0, 1.0]))
+    held = make_representation("joint-post", workspace)
+    assert held.prepare(state)
+    latents = []
+    for _ in range(4000):
+        update_latents(workspace, state, 1, rng)
+        held.observe(state)
+        latents.append(state.latent)
+    assert held.adapt(state, state.theta)
+    pseudo = state.pseudo
+    z = pseudo.colour(np.zeros(20), pseudo.project(state.sites.shift, state.mean))
+    centre = state.mean + state.factor.colour(z)
+    error = [mcse_mean(np.array(latents)[np.newaxis, :, i]) for i in range(20)]
+    assert (np.abs(centre - np.mean(latents, axis=0)) < 6.0 * np.array(error)).all()
+    assert state.sites.precision[0] == pytest.approx(np.exp(latents).mean(), rel=1e-9)
 
 
 # ---------------------------------------------------------------- invariance
 
 INVARIANT = [
-    *(("joint-white", "poisson", kernel, {}) for kernel in KERNELS),
-    ("joint-white", "poisson", "ard", {"n_latent_updates": 0}),
-    ("joint-white", "poisson", "ard", {"n_latent_updates": 6, "whitened_updates": True}),
-    ("joint-white", "negative-binomial", "ard", {}),
+    *(("joint-post", "poisson", kernel, {}) for kernel in KERNELS),
+    ("joint-post", "poisson", "ard", {"n_latent_updates": 0}),
+    ("joint-post", "poisson", "ard", {"n_latent_updates": 6, "whitened_updates": True}),
+    ("joint-post", "negative-binomial", "ard", {}),
     *((r, "poisson", "ard", {}) for r in ("prior-white", "fixed", 0.5)),
     *((r, "poisson", "white noise", {"whitened_updates": True}) for r in ("prior-white", 0.5)),
 ]
@@ -137,24 +181,23 @@ def test_iteration_leaves_joint_distribution_invariant(representation, name, ker
 @pytest.mark.parametrize("mean", ["zero", "constant"])
 def test_other_priors(mean):
     model = model_on_grid(priors=BOUNDED, mean=mean)
-    assert is_invariant(model, transition("joint-white"), seed=1)
+    assert is_invariant(model, transition("joint-post"), seed=1)
 
 
 def test_a_wrong_gradient_costs_acceptance_only(monkeypatch):
-    monkeypatch.setattr(GridCovariance, "colour_gradient", lambda self, factor, z, g: np.zeros(3))
-    assert is_invariant(model_on_grid(), transition("joint-white", 0.2), seed=2)
+    def wrong(self, pseudo, eta, residual, score):
+        return PseudoPosteriorGradient(np.zeros(3), 0.3 * eta, residual)
+
+    monkeypatch.setattr(GridCovariance, "pseudo_posterior_gradient", wrong)
+    assert is_invariant(model_on_grid(), transition("joint-post", 0.2), seed=2)
 
 
-def _without_prior_of_whitened(log_likelihood, whitened):
-    return log_likelihood
+def _without_prior_of_whitened(conditional, state, projection):
+    return -state.pseudo.half_log_det
 
 
-def _likelihood_of_the_old_root(conditional, candidate):
-    factor, candidate.factor = candidate.factor, conditional.state.factor
-    log_density = _COMPLETE(conditional, candidate)
-    candidate.factor = factor
-    conditional._set_latent(candidate, candidate.whitened)
-    return log_density
+def _without_log_root(conditional, state, projection):
+    return -0.5 * float(state.whitened @ state.whitened)
 
 
 def _without_jacobian(coordinates, u, theta, slope):
@@ -168,9 +211,10 @@ def _always_accepts(evaluate, point, step_sizes, n_steps, rng):
     return HamiltonianResult(end or point, 1.0, end is not None)
 
 
-_COMPLETE, _LOG_PRIOR = _JointConditional._complete, NormalCoordinates.log_prior
+_LOG_PRIOR = NormalCoordinates.log_prior
 FAULTS = {
-    "prior of z dropped": (_JointConditional, "_joint", staticmethod(_without_prior_of_whitened)),
+    "prior of z dropped": (_JointConditional, "_log_ratio", _without_prior_of_whitened),
+    "log |U| dropped": (_JointConditional, "_log_ratio", _without_log_root),
     "jacobian dropped": (NormalCoordinates, "log_prior", _without_jacobian),
     "all accepted": (_trajectories, "hamiltonian_step", _always_accepts),
 }
@@ -180,19 +224,34 @@ FAULTS = {
 def test_broken_trajectories_are_rejected(fault, monkeypatch):
     if fault != "none":
         monkeypatch.setattr(*FAULTS[fault])
-    steps = transition("joint-white", n_iterations=4, n_latent_updates=0)
+    steps = transition("joint-post", n_iterations=4, n_latent_updates=0)
     model = model_on_grid(priors=BOUNDED)
     assert is_invariant(model, steps, seed=1) == (fault == "none")
 
 
-@pytest.mark.parametrize("fault", [False, True])
-def test_likelihood_of_the_old_root_is_rejected(fault, monkeypatch):
-    if fault:
-        monkeypatch.setattr(_JointConditional, "_complete", _likelihood_of_the_old_root)
-    # Latent values whose size the data know, and variances that differ much.
-    priors = {**MORE_PRIORS, "k1__constant_value": stats.lognorm(s=1.5, scale=4.0)}
-    steps = transition("joint-white", 0.2, n_iterations=4, n_latent_updates=0)
-    assert is_invariant(model_on_grid(priors=priors), steps, seed=1) == (not fault)
+def _without_log_determinant(factor, whitened):
+    return -0.5 * float(whitened @ whitened)
+
+
+def _flat_pseudo_posterior(pseudo, factor, precision):
+    _PSEUDO(pseudo, factor, precision)
+    pseudo.half_log_det = 0.0
+
+
+_PSEUDO = GridPseudoPosterior.__init__
+
+
+@pytest.mark.parametrize(
+    ("representation", "fault"),
+    [
+        ("fixed", (GridFactor, "log_normal", _without_log_determinant)),
+        (0.5, (GridPseudoPosterior, "__init__", _flat_pseudo_posterior)),
+    ],
+)
+def test_forgotten_determinants_are_rejected(representation, fault, monkeypatch):
+    monkeypatch.setattr(*fault)
+    steps = transition(representation, n_iterations=2)
+    assert not is_invariant(model_on_grid(), steps, seed=1)
 
 
 # ---------------------------------------------------------------- chains
@@ -200,14 +259,14 @@ def test_likelihood_of_the_old_root_is_rejected(fault, monkeypatch):
 
 @pytest.mark.parametrize(
     "options",
-    [{"representation": r} for r in ("joint-white", "prior-white", "fixed", 1.0)]
-    + [{"representation": "joint-white", "n_latent_updates": 12, "whitened_updates": True}],
+    [{"representation": r} for r in ("joint-post", "prior-white", "fixed", 1.0)]
+    + [{"representation": "joint-post", "n_latent_updates": 12, "whitened_updates": True}],
 )
 def test_chains_continue_bit_for_bit(options):
     check(model_on_grid("negative-binomial"), **options)
 
 
-def small_problem(grid):
+def small_problem(grid, offset_scale=1.0):
     """A Cox process on 5 x 4 cells, with or without the knowledge that they are a grid."""
     points = Grid((np.linspace(0.0, 1.0, 5), np.linspace(0.0, 1.0, 4)))
     rate = 4.0 * np.exp(np.sin(3.0 * points.points()[:, 0]) - points.points()[:, 1])
@@ -218,7 +277,7 @@ def small_problem(grid):
         points.points(),
         Poisson(counts),
         mean="constant",
-        priors={"mean": stats.norm(1.0, 1.0)},
+        priors={"mean": stats.norm(1.0, offset_scale)},
         grid=points if grid else None,
     )
 
@@ -237,7 +296,7 @@ def dense_summary():
     return summary_of(False, "post-site")
 
 
-@pytest.mark.parametrize("representation", ["joint-white", 1.0])
+@pytest.mark.parametrize("representation", ["joint-post", 1.0])
 def test_posterior_agrees_with_the_dense_one(representation, dense_summary):
     summary = summary_of(True, representation)
     for name, row in dense_summary.items():
@@ -248,15 +307,48 @@ def test_posterior_agrees_with_the_dense_one(representation, dense_summary):
 
 
 def test_held_parameters_move_too():
-    settings = SamplerSettings("joint-white", n_warmup=20, n_draws=50, n_latent_updates=1)
+    settings = SamplerSettings("joint-post", n_warmup=20, n_draws=50, n_latent_updates=1)
     trace = run_chains(model_on_grid("negative-binomial"), settings, n_chains=1, random_state=5)
     assert (np.diff(trace.theta[0], axis=0) != 0.0).mean(axis=0).min() > 0.3
+
+
+def test_chains_begin_near_the_data(monkeypatch):
+    """Whatever the prior says of the offset: there gradients would fling trajectories away."""
+    settings, model = SamplerSettings("joint-post"), small_problem(True, offset_scale=8.0)
+
+    def worst_start():
+        generators = [np.random.default_rng(seed) for seed in range(20)]
+        states = [Chain.start(model, settings, rng).state for rng in generators]
+        return min(state.log_likelihood for state in states)
+
+    assert worst_start() > -80.0
+    monkeypatch.setattr(Chain, "approach", lambda chain, n_other_starts: None)
+    assert worst_start() < -1000.0
+
+
+def test_no_approximation_of_the_marginal_posterior_on_grids():
+    """It has sites of its own precisions: the warm-up does without."""
+    settings = SamplerSettings("prior-white", n_warmup=20, n_draws=20, n_approximate=10)
+    trace = run_chains(model_on_grid(), settings, n_chains=1, random_state=7)
+    assert (trace.moved > 0.5).all()
+
+
+def test_no_start_on_a_large_grid_is_reported_without_its_matrix():
+    class Impossible(Poisson):
+        def log_likelihood(self, latent, params=()):
+            return -math.inf
+
+    grid = Grid((np.arange(250.0), np.arange(200.0)))  # 20 GB
+    model = make_model(Impossible(np.ones(grid.n)), ARD, PRIORS, grid.points(), grid=grid)
+    workspace = make_workspace(model, "joint-post")
+    with pytest.raises(ValueError, match=r"no starting point.*log L\(f\) was not finite"):
+        workspace.initial_state(np.random.default_rng(8), np.zeros(4))
 
 
 def test_latents_alone():
     kernel = ConstantKernel(1.0, "fixed") * RBF(1.0, "fixed")
     model = model_on_grid(kernel=kernel, mean="zero")
-    assert is_invariant(model, transition("joint-white", n_latent_updates=3), seed=3)
+    assert is_invariant(model, transition("joint-post", n_latent_updates=3), seed=3)
 
 
 # ---------------------------------------------------------------- what cannot be combined
@@ -265,17 +357,17 @@ def test_latents_alone():
 def test_dense_covariances_are_refused_before_sampling():
     model = make_model(LIKELIHOODS["poisson"].make())
     for attempt in (
-        lambda: run_chains(model, SamplerSettings("joint-white")),
-        lambda: check_representation("joint-white", model.likelihood),
-        lambda: make_representation("joint-white", model.workspace()),
+        lambda: run_chains(model, SamplerSettings("joint-post")),
+        lambda: check_representation("joint-post", model.likelihood),
+        lambda: make_representation("joint-post", model.workspace()),
     ):
-        with pytest.raises(MissingCapabilityError, match=r"'joint-white' cannot.*Cartesian grid"):
+        with pytest.raises(MissingCapabilityError, match=r"'joint-post' cannot.*Cartesian grid"):
             attempt()
-    assert check_representation("joint-white", model.likelihood, on_grid=True) is None
+    assert check_representation("joint-post", model.likelihood, on_grid=True) is None
 
 
 @pytest.mark.parametrize("on_grid", [False, True])
 def test_names_in_messages_are_those_that_can_be_used(on_grid):
     with pytest.raises(ValueError, match="must be one of") as error:
         check_representation("joint", LIKELIHOODS["poisson"].make(), on_grid)
-    assert ("'joint-white'" in str(error.value)) == on_grid
+    assert ("'joint-post'" in str(error.value)) == on_grid

@@ -115,7 +115,7 @@ CONTROLS = {
         "poisson",
         "post-site",
         {},
-        (_pseudo_posterior._PosteriorConditional, "_log_ratio", _without_jacobian),
+        (_pseudo_posterior.PosteriorConditional, "_log_ratio", _without_jacobian),
     ),
     "half-a-log-determinant": (
         "poisson",

@@ -276,7 +276,7 @@ REFERENCES = {
 
 
 def test_every_representation_has_a_reference():
-    named = set(REPRESENTATIONS) - {"joint-white", "surr-ep", "post-ep"}  # with their own tests
+    named = set(REPRESENTATIONS) - {"joint-post", "surr-ep", "post-ep"}  # with their own tests
     assert named | {0.5} == set(REFERENCES) == set(PROBLEM_REPRESENTATIONS)
 
 
@@ -791,7 +791,7 @@ def test_unknown_name_lists_the_valid_ones(unknown):
     with pytest.raises(ValueError, match="representation must be one of") as error:
         check_representation(unknown, CASES["poisson"].make())
     assert repr(unknown) in str(error.value)
-    usable = set(REPRESENTATIONS) - {"marginal", "collapsed", "joint-white"}
+    usable = set(REPRESENTATIONS) - {"marginal", "collapsed", "joint-post"}
     assert all(repr(name) in str(error.value) for name in usable)
     assert "marginal" not in str(error.value)
     assert "positive number" in str(error.value)

@@ -34,6 +34,22 @@ class LogNormalGradient(NamedTuple):
     inverse_diagonal: Array
 
 
+class PseudoPosteriorGradient(NamedTuple):
+    """Derivatives of `Covariance.pseudo_posterior_gradient`.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (n_kernel_parameters,)
+        Along the logarithms of the kernel's free hyperparameters.
+    eta, residual : ndarray of shape (n,)
+        Along eta and r.
+    """
+
+    theta: Array
+    eta: Array
+    residual: Array
+
+
 class Covariance(ABC, Generic[F]):
     """Covariance of the latent variables of one chain.
 
@@ -56,11 +72,11 @@ class Covariance(ABC, Generic[F]):
     scale_parameters : list of int
         Elements of theta that only rescale K: a factor at another value of them is the
         current one with another `scale`, at no cost.
-    has_colour_gradient : bool
-        Whether `colour_gradient` exists.
+    has_pseudo_posterior_gradient : bool
+        Whether `pseudo_posterior_gradient` exists.
     """
 
-    has_colour_gradient: ClassVar[bool] = False
+    has_pseudo_posterior_gradient: ClassVar[bool] = False
 
     def __init__(self, n: int, jitter: float) -> None:
         self.n = n
@@ -106,21 +122,21 @@ class Covariance(ABC, Generic[F]):
     def pseudo_posterior_factory(self) -> Any:
         """Return what factors I + L^T W L for this covariance."""
 
-    def colour_gradient(self, factor: F, whitened: Array, score: Array) -> Array:
-        """Return the derivative of score . (L z) along theta, z held fixed.
+    def pseudo_posterior_gradient(
+        self, pseudo: Any, eta: Array, residual: Array, score: Array
+    ) -> PseudoPosteriorGradient:
+        """Return the gradient of score . (f - m) - z . z / 2 - log |U|, score held fixed.
+
+        Here f - m = L z, z = U^-T (eta + b) and b = U^-1 L^T r.
 
         Parameters
         ----------
-        factor : CholeskyFactor or GridFactor
-            Gives L.
-        whitened : ndarray of shape (n,)
-            z.
+        pseudo : pseudo-posterior
+            Of this covariance's factory; it gives L and U.
+        eta : ndarray of shape (n,)
+        residual : ndarray of shape (n,)
+            r = h - W m.
         score : ndarray of shape (n,)
-            Held fixed.
-
-        Returns
-        -------
-        gradient : ndarray of shape (n_kernel_parameters,)
 
         Raises
         ------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import reduce
 from typing import ClassVar
 
 import numpy as np
@@ -13,13 +12,16 @@ from sklearn.gaussian_process.kernels import Kernel
 from .. import _linalg
 from .._grid import Grid
 from .._linalg import Array
-from ._base import Covariance
-from ._grid_factor import AxisSpectrum, GridFactor, GridPseudoPosteriorFactory, GridSpectrum
+from ._base import Covariance, PseudoPosteriorGradient
+from ._grid_factor import (
+    AxisSpectrum,
+    GridFactor,
+    GridPseudoPosterior,
+    GridPseudoPosteriorFactory,
+    GridSpectrum,
+)
+from ._grid_gradient import slope_along_axis, slopes_along_eigenvalues
 from ._kernel_form import Leaf, StationaryForm, parse, product
-
-# Of eigenvectors along a log length scale. The rounding errors of what turns faster would
-# show in a gradient; it is eigenvalues that cross, or that are nothing but rounding errors.
-_FASTEST_ROTATION = 1e6
 
 
 def separable_form(kernel: Kernel, grid: Grid) -> StationaryForm | None:
@@ -66,7 +68,7 @@ class GridCovariance(Covariance[GridFactor]):
         See `Covariance`.
     """
 
-    has_colour_gradient: ClassVar[bool] = True
+    has_pseudo_posterior_gradient: ClassVar[bool] = True
 
     def __init__(self, form: StationaryForm, grid: Grid, jitter: float = 1e-6) -> None:
         super().__init__(grid.n, jitter)
@@ -118,80 +120,31 @@ class GridCovariance(Covariance[GridFactor]):
             axes.append(axis)
         return tuple(axes)
 
-    def colour_gradient(self, factor: GridFactor, whitened: Array, score: Array) -> Array:
-        """Return the derivative of score . (L z) along theta; see `Covariance.colour_gradient`.
-
-        From R R = A follows dR R + R dR = dA for a symmetric root R: in the eigenbasis dR_ij is
-        dA_ij / (r_i + r_j), with r the roots of the eigenvalues of A.
-        """
-        unit, form = factor.unit, self._form
+    def pseudo_posterior_gradient(
+        self, pseudo: GridPseudoPosterior, eta: Array, residual: Array, score: Array
+    ) -> PseudoPosteriorGradient:
+        """Return the gradient; see `Covariance.pseudo_posterior_gradient`."""
+        factor, form = pseudo.factor, self._form
+        unit = factor.unit
+        slopes = slopes_along_eigenvalues(pseudo, eta, residual, score)
         gradient = np.zeros_like(factor.theta)
-        left, right = factor.scale * unit.rotate(score), unit.rotate(whitened)
-        halves = 0.5 * left * right / unit.root
-        along_nugget = float(halves.sum())
-        rest = float(halves @ unit.values) - (unit.nugget - self.jitter) * along_nugget
+        along_nugget = float(slopes.diagonal.sum())
+        rest = float(slopes.diagonal @ unit.values) - (unit.nugget - self.jitter) * along_nugget
         _set_free(form.amplitude, rest, gradient)
         for leaves in form.noise:
             share = (1.0 + self.jitter) * product(leaves, factor.theta) / factor.scale**2
             _set_free(leaves, share * along_nugget, gradient)
         if form.length_scale.free:
-            products = ((left * unit.root, right), (left, unit.root * right))
-            slopes = [
-                _along_axis(unit.axes, d, squares, products, halves)
+            scales = [
+                slope_along_axis(unit.axes, d, squares, slopes)
                 for d, squares in enumerate(self._squares)
             ]
             start = form.length_scale.start
             if len(form.length_scale.values) == 1:
-                gradient[start] = sum(slopes)
+                gradient[start] = sum(scales)
             else:
-                gradient[start : start + len(slopes)] = slopes
-        return gradient
-
-
-def _along_axis(
-    axes: Sequence[AxisSpectrum],
-    d: int,
-    squares: Array,
-    products: Sequence[tuple[Array, Array]],
-    halves: Array,
-) -> float:
-    """Return left . (dR right) for the derivative of the root along an axis' log length scale.
-
-    With E the derivative of the axis' own correlations, in its eigenbasis, and v the product
-    of the other axes' eigenvalues, it is a sum of left_ka v_k E_ab right_kb / (r_ka + r_kb).
-    The roots are those of v_k lambda_a + nu: off the diagonal v_k / (r_ka + r_kb) is
-    (r_ka - r_kb) / (lambda_a - lambda_b), and matrix products do the sum over k.
-
-    Parameters
-    ----------
-    axes : sequence of AxisSpectrum
-        All of them.
-    d : int
-        Which one.
-    squares : ndarray of shape (n_axis, n_axis)
-        Its squared distances.
-    products : sequence of pairs of ndarray of shape (n,)
-        (left r, right) and (left, r right).
-    halves : ndarray of shape (n,)
-        left right / 2 r.
-    """
-    axis = axes[d]
-    slope = axis.vectors.T @ (axis.correlation * squares) @ axis.vectors
-    slope *= axis.weight
-    gaps = np.subtract.outer(axis.values, axis.values)
-    # What is left out are pairs within rounding errors of each other, and the diagonal.
-    distinct = np.abs(slope) < _FASTEST_ROTATION * np.abs(gaps)
-    rotation = np.divide(slope, gaps, out=np.zeros_like(slope), where=distinct)
-    first, second = (_columns(a, axes, d).T @ _columns(b, axes, d) for a, b in products)
-    others = reduce(np.multiply.outer, [a.values for a in (*axes[:d], *axes[d + 1 :])], np.ones(()))
-    along_values = others.reshape(-1) @ _columns(halves, axes, d)
-    return float(np.vdot(rotation, first - second) + along_values @ np.diagonal(slope))
-
-
-def _columns(values: Array, axes: Sequence[AxisSpectrum], d: int) -> Array:
-    """Return a vector on the grid as a matrix whose columns belong to one axis."""
-    n_axis, n_after = len(axes[d].values), math.prod(len(a.values) for a in axes[d + 1 :])
-    return values.reshape(-1, n_axis, n_after).swapaxes(1, 2).reshape(-1, n_axis)
+                gradient[start : start + len(scales)] = scales
+        return PseudoPosteriorGradient(gradient, slopes.eta, slopes.residual)
 
 
 def _axis_spectrum(squares: Array, weight: float) -> AxisSpectrum | None:

@@ -161,36 +161,38 @@ class GridPseudoPosterior:
 
     Attributes
     ----------
+    factor, precision
+        As given.
     half_log_det : float
         log |U|; not finite where that is not.
     """
 
-    __slots__ = ("_factor", "_precision", "_root", "half_log_det")
+    __slots__ = ("_root", "factor", "half_log_det", "precision")
 
     def __init__(self, factor: GridFactor, precision: float) -> None:
-        self._factor = factor
-        self._precision = precision
+        self.factor = factor
+        self.precision = precision
         values = 1.0 + precision * factor.scale**2 * factor.unit.values
         self._root = np.sqrt(values)
         self.half_log_det = 0.5 * float(np.log(values).sum())
 
     def project(self, shift: Array, mean: float) -> Array:
         """Return b = U^-1 L^T (h - W m)."""
-        unit = self._factor.unit
-        residual = shift - self._precision * mean if mean else shift
-        return unit.apply(self._factor.scale * unit.root / self._root, residual)
+        unit = self.factor.unit
+        residual = shift - self.precision * mean if mean else shift
+        return unit.apply(self.factor.scale * unit.root / self._root, residual)
 
     def whiten(self, whitened: Array, projection: Array) -> Array:
         """Return eta = U^T z - b, standard normal under the pseudo-posterior."""
-        return self._factor.unit.apply(self._root, whitened) - projection
+        return self.factor.unit.apply(self._root, whitened) - projection
 
     def colour(self, eta: Array, projection: Array) -> Array:
         """Return z = U^-T (eta + b), so that f = m + L z."""
-        return self._factor.unit.apply(1.0 / self._root, eta + projection)
+        return self.factor.unit.apply(1.0 / self._root, eta + projection)
 
     def colour_columns(self, eta: Array) -> Array:
         """Return U^-T eta for the columns of eta, shape (n, n_columns)."""
-        return self._factor.unit.apply(1.0 / self._root, eta.T).T
+        return self.factor.unit.apply(1.0 / self._root, eta.T).T
 
 
 class GridPseudoPosteriorFactory:

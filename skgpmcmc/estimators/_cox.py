@@ -83,11 +83,11 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         ``"auto"`` means, but for grids), ``"surr-site"``, ``"surr-taylor"``,
         ``"post-taylor"``, ``"prior-white"``, ``"fixed"``, the variance of constant surrogate
         noise; for negative binomial counts ``"collapsed"``: auxiliary variables, with the latent
-        function integrated out; or, on grids, ``"joint-white"``: nothing, the latent function
+        function integrated out; or, on grids, ``"joint-post"``: nothing, the latent function
         moves along with the hyperparameters. See Notes for grids.
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
         Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
-        representations "joint-white" (always), "marginal" and "collapsed" and kernels that have a
+        representations "joint-post" (always), "marginal" and "collapsed" and kernels that have a
         gradient (``"auto"``: where they do and have 3 hyperparameters or more); or a
         Metropolis-Hastings proposal: a callable that takes the vector theta and a generator,
         and returns the proposed vector and log q(old; new) - log q(new; old).
@@ -158,7 +158,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
     is a Kronecker product: an iteration takes time proportional to n times the lengths of the
     axes, and memory proportional to n, rather than n^3 and n^2. Points without data are latent
     variables without a likelihood. Coordinates that differ by at most 1e-9 of their column's range
-    are the same. ``representation="auto"`` is then, from 200 points on, ``"joint-white"`` with
+    are the same. ``representation="auto"`` is then, from 200 points on, ``"joint-post"`` with
     Hamiltonian trajectories, and ``"prior-white"`` with another `hyperparameter_update`;
     ``"prior-white"``, ``"fixed"`` and a number use a grid of any size, every other representation
     none.

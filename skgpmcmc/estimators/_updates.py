@@ -52,7 +52,7 @@ def follows_trajectories(
 
 def on_grid(update: Any) -> str:
     """Return the representation that "auto" means on a grid, for an estimator's update."""
-    return "joint-white" if update in ("auto", "hmc") else "prior-white"
+    return "joint-post" if update in ("auto", "hmc") else "prior-white"
 
 
 def _carries_latents(representation: str | float) -> bool:

@@ -11,7 +11,7 @@ from ..likelihoods import Likelihood
 from ._base import Conditional, Representation
 from ._collapsed import CollapsedRepresentation, MarginalRepresentation
 from ._direct import FixedRepresentation, PriorWhiteRepresentation
-from ._joint import JointWhiteRepresentation
+from ._joint import JointRepresentation
 from ._marginal import ApproximateMarginalRepresentation
 from ._noise import ConstantNoise
 from ._pseudo_posterior import (
@@ -36,7 +36,7 @@ REPRESENTATIONS: dict[str, type[Representation]] = {
     "post-ep": PosteriorPropagated,
     "marginal": MarginalRepresentation,
     "collapsed": CollapsedRepresentation,
-    "joint-white": JointWhiteRepresentation,
+    "joint-post": JointRepresentation,
 }
 
 
@@ -135,7 +135,7 @@ def make_representation(representation: str | float, workspace: Workspace) -> Re
     workspace : Workspace
         The chain's buffers and counters.
     """
-    on_grid = workspace.covariance.has_colour_gradient
+    on_grid = workspace.covariance.has_pseudo_posterior_gradient
     check_representation(representation, workspace.likelihood, on_grid)
     if isinstance(representation, str):
         return REPRESENTATIONS[representation](workspace)

@@ -91,9 +91,6 @@ class FactorConditional(Conditional):
 
     def evaluate(self, theta: Array) -> float:
         """Return the log density at theta; -inf where the covariance has no factor."""
-        return self._evaluate(theta, self.state.whitened)
-
-    def _evaluate(self, theta: Array, whitened: Array) -> float:
         self._candidate = None
         layout, state = self.workspace.layout, self.state
         factor = self.workspace.covariance.factor(theta[: layout.n_kernel], state.factor)
@@ -101,7 +98,7 @@ class FactorConditional(Conditional):
             return -math.inf
         mean, params = layout.mean(theta), layout.likelihood_params(theta)
         candidate = LatentState(
-            theta, factor, mean, params, state.latent, whitened, state.log_likelihood
+            theta, factor, mean, params, state.latent, state.whitened, state.log_likelihood
         )
         self._candidate_log_density = self._complete(candidate)
         if self._candidate_log_density > -math.inf:  # False for NaN
@@ -138,7 +135,8 @@ class Representation(ABC):
     has_gradient : bool
         Whether its conditionals have a gradient along theta.
     carries_latents : bool
-        Whether they have one along theta and z, which only move together, on trajectories.
+        Whether they have one along theta and latent variables, which only move together, on
+        trajectories.
     path_length : float
         Mean length of the trajectories, in posterior standard deviations.
     works_on_grids : bool
@@ -176,6 +174,9 @@ class Representation(ABC):
         What it keeps in the current state stays valid.
         """
         return True
+
+    def observe(self, state: LatentState) -> None:  # noqa: B027 - a hook; most adapt nothing
+        """Take in a state of the warm-up, for `adapt`."""
 
     def adapt(self, state: LatentState, theta: Array) -> bool:
         """Adapt what is `frozen` to the posterior, and set anew what is kept in a state.

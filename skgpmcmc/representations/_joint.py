@@ -1,4 +1,4 @@
-"""`joint-white`: theta and the whitened prior variables move together."""
+"""`joint-post`: theta and latent variables, whitened by their posterior, move together."""
 
 from __future__ import annotations
 
@@ -7,65 +7,95 @@ from numpy.typing import NDArray
 
 from .._linalg import Array
 from .._model import LatentState, Workspace
-from ._base import Conditional, FactorConditional, Representation
+from ..likelihoods import Sites
+from ._base import Conditional
+from ._noise import HeldNoise
+from ._pseudo_posterior import PosteriorConditional, PseudoPosteriorRepresentation
 
 
-class _JointConditional(FactorConditional):
-    """The density of (theta, z) but for p(theta): log L(m + L z) - z^T z / 2."""
-
-    def __init__(self, workspace: Workspace, state: LatentState) -> None:
-        super().__init__(workspace, state)
-        self.log_density = self._joint(state.log_likelihood, state.whitened)
-
-    @staticmethod
-    def _joint(log_likelihood: float, whitened: Array) -> float:
-        return log_likelihood - 0.5 * float(whitened.dot(whitened))
+class _JointConditional(PosteriorConditional):
+    """The density of (theta, eta) but for p(theta): log L(f) - z^T z / 2 - log |U|."""
 
     @property
     def carried(self) -> Array:
-        """Return z."""
-        return self.state.whitened
+        """Return eta."""
+        return self._eta
 
     def evaluate_with(self, theta: Array, carried: Array) -> float:
-        """Return the log density at theta and z; -inf where the covariance has no factor."""
-        return self._evaluate(theta, carried)
-
-    def _complete(self, candidate: LatentState) -> float:
-        log_likelihood = self._set_latent(candidate, candidate.whitened)
-        return self._joint(log_likelihood, candidate.whitened)
+        """Return the log density at theta and eta; -inf where the covariance has no factor."""
+        self._eta = carried
+        return self.evaluate(theta)
 
     def gradient(self) -> Array:
-        """Return the gradient along theta, then z; zero along the likelihood's parameters."""
+        """Return the gradient along theta, then eta; zero along the likelihood's parameters."""
         state = self.state if self._candidate is None else self._candidate
-        workspace, layout, factor = self.workspace, self.workspace.layout, state.factor
+        workspace, layout, sites = self.workspace, self.workspace.layout, state.sites
         score, _ = workspace.likelihood.derivatives(state.latent, state.params)
-        along_theta = np.zeros(len(layout))
-        along_theta[: layout.n_kernel] = workspace.covariance.colour_gradient(
-            factor, state.whitened, score
+        along = workspace.covariance.pseudo_posterior_gradient(
+            state.pseudo, self._eta, sites.shift - sites.precision * state.mean, score
         )
+        along_theta = np.zeros(len(layout))
+        along_theta[: layout.n_kernel] = along.theta
         if layout.samples_mean:
-            along_theta[layout.n_kernel] = score.sum()
-        return np.concatenate([along_theta, factor.colour_transpose(score) - state.whitened])
+            along_theta[layout.n_kernel] = score.sum() - float(sites.precision @ along.residual)
+        return np.concatenate([along_theta, along.eta])
 
 
-class JointWhiteRepresentation(Representation):
+class JointRepresentation(PseudoPosteriorRepresentation):
     """Hold nothing but the likelihood's own parameters.
 
-    The kernel's hyperparameters, the mean offset and nu = L^-1 (f - m) move together along
-    Hamiltonian trajectories. The prior of nu does not depend on theta, so the posterior's
-    shape, a funnel in (theta, f), is mild.
+    The kernel's hyperparameters, the mean offset and eta = U^T z - b move together along
+    Hamiltonian trajectories: what `post-*` hold (M&A section 4), with sites of one precision
+    for all, as grids need. Close to standard normal whatever theta is, eta allows long steps.
+
+    The sites are found in the warm-up: w is the mean curvature of -log L(f), and the shift
+    h = g + w f for the mean score g and the mean f makes the mean of f that of the
+    pseudo-posterior, because K^-1 (f - m) has the mean g. Until then they are flat.
     """
 
     carries_latents = True
     # Twice that of trajectories of theta alone: hundreds of nuisances make the steps small.
     path_length = 3.0
     works_on_grids = True
+    _noise: HeldNoise
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace, HeldNoise(workspace.likelihood))
+        self._observed: list[tuple[Array, Array, Array]] = []
+
+    @property
+    def frozen(self) -> Sites:
+        """The sites."""
+        return self._noise.held
+
+    @frozen.setter
+    def frozen(self, value: Sites | None) -> None:
+        if value is not None:
+            self._noise.held = value
 
     @property
     def free(self) -> NDArray[np.intp]:
         """Elements of theta that the trajectories move."""
         return np.arange(self.workspace.layout.first_likelihood)
 
+    def observe(self, state: LatentState) -> None:
+        """Take in what the sites depend on."""
+        derivatives = self.workspace.likelihood.derivatives(state.latent, state.params)
+        self._observed.append((state.latent, *derivatives))
+
+    def adapt(self, state: LatentState, theta: Array) -> bool:
+        """Find the sites; see `Representation.adapt`."""
+        before = self.frozen
+        latent, score, bend = np.mean(self._observed, axis=0)
+        self._observed.clear()
+        w = max(-float(bend.mean()), 0.0)
+        self.frozen = Sites(np.full_like(latent, w), score + w * latent)
+        if self.prepare(state):
+            return True
+        self.frozen = before
+        self.prepare(state)
+        return False
+
     def condition(self, state: LatentState, rng: np.random.Generator) -> Conditional:
-        """Return the density of theta and nu."""
-        return _JointConditional(self.workspace, state)
+        """Return the density of theta and eta."""
+        return _JointConditional(self.workspace, state, self)

@@ -110,7 +110,33 @@ class TaylorNoise(Noise):
         return self._likelihood.taylor_sites(state.params)
 
 
-class ConstantNoise(Noise):
+class HeldNoise(Noise):
+    """The same sites at every theta, flat until others are set.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        Only its number of latent variables matters.
+
+    Attributes
+    ----------
+    held : Sites
+        The sites.
+    """
+
+    def __init__(self, likelihood: Likelihood) -> None:
+        super().__init__(likelihood, lambda sites: sites)
+        self.held = Sites(*np.zeros((2, likelihood.n_latent)))
+
+    def sites(self, candidate: LatentState, current: LatentState) -> Sites:
+        """Return the sites."""
+        return self.held
+
+    def _fit(self, state: LatentState) -> Sites:
+        return self.held
+
+
+class ConstantNoise(HeldNoise):
     """S = alpha I: `fixed` as alpha -> 0, `prior-white` as alpha -> infinity.
 
     Parameters
@@ -127,7 +153,7 @@ class ConstantNoise(Noise):
     """
 
     def __init__(self, likelihood: Likelihood, alpha: float) -> None:
-        super().__init__(likelihood, lambda sites: sites)
+        super().__init__(likelihood)
         if not (math.isfinite(alpha) and alpha > 0.0):
             msg = (
                 "representation, given as a number, is the variance of the surrogate noise and "
@@ -136,14 +162,7 @@ class ConstantNoise(Noise):
             )
             raise ValueError(msg)
         precision = np.full(likelihood.n_latent, 1.0 / alpha)
-        self._sites = Sites(precision, np.zeros_like(precision))
-
-    def sites(self, candidate: LatentState, current: LatentState) -> Sites:
-        """Return the constant sites."""
-        return self._sites
-
-    def _fit(self, state: LatentState) -> Sites:
-        return self._sites
+        self.held = Sites(precision, np.zeros_like(precision))
 
 
 class FrozenSites(NamedTuple):

@@ -146,7 +146,7 @@ class SurrogateRepresentation(PseudoPosteriorRepresentation):
         return _SurrogateConditional(self.workspace, state, self, state.latent + noise)
 
 
-class _PosteriorConditional(_PseudoConditional):
+class PosteriorConditional(_PseudoConditional):
     def _shift(self, state: LatentState) -> Array:
         return state.sites.shift
 
@@ -160,7 +160,7 @@ class PosteriorRepresentation(PseudoPosteriorRepresentation):
 
     def condition(self, state: LatentState, rng: np.random.Generator) -> Conditional:
         """Return the density of theta given omega."""
-        return _PosteriorConditional(self.workspace, state, self)
+        return PosteriorConditional(self.workspace, state, self)
 
 
 class SurrogateSite(SurrogateRepresentation):
