@@ -82,6 +82,12 @@ def _run_all(
         for name, problem in problems.items():
             problem.save(folder / f"{name}.npz")
             for package, interpreter in interpreters.items():
+                if (
+                    package != OURS
+                    and options.peer_seeds is not None
+                    and seed >= options.peer_seeds
+                ):
+                    continue
                 path = folder / f"{name}-{package}-seed{seed}.npz"
                 if not path.exists():
                     lengths = _lengths(name, package, options)
@@ -129,6 +135,7 @@ def _parser() -> argparse.ArgumentParser:
         help="interpreter that has a peer; default: the one that runs this",
     )
     parser.add_argument("--seeds", type=int, default=5, help="runs of each package; default: 5")
+    parser.add_argument("--peer-seeds", type=int, help="runs of each peer, where fewer are wanted")
     for name, what in (
         ("warmup", "iterations of warm-up"),
         ("draws", "draws"),

@@ -97,4 +97,10 @@ def run_package(
     command += [str(problem.absolute()), str(run.absolute()), "--seed", str(seed)]
     for length, n in lengths.given().items():
         command += [f"--{length.replace('_', '-')}", str(n)]
-    subprocess.run(command, cwd=ROOT, env=environment(), check=True)
+    subprocess.run(command, cwd=ROOT, env=environment(), check=True, preexec_fn=_use_one_core)
+
+
+def _use_one_core() -> None:
+    """Keep the process on one core: XLA has threads that no setting switches off."""
+    if hasattr(os, "sched_setaffinity"):  # not on every system
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})

@@ -79,10 +79,10 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         Prior mean of the log rate. The constant one is a hyperparameter, named ``"mean"``,
         with a normal prior around log(total count / total exposure), sd 2.
     representation : str or float, default="auto"
-        What is held fixed while the hyperparameters move: ``"post-site"`` (what
-        ``"auto"`` means, but for grids), ``"surr-site"``, ``"surr-taylor"``,
-        ``"post-taylor"``, ``"prior-white"``, ``"fixed"``, the variance of constant surrogate
-        noise; for negative binomial counts ``"collapsed"``: auxiliary variables, with the latent
+        What is held fixed while the hyperparameters move: ``"post-ep"`` (what
+        ``"auto"`` means, but for grids), ``"post-site"``, ``"post-taylor"``, ``"surr-ep"``,
+        ``"surr-site"``, ``"surr-taylor"``, ``"prior-white"``, ``"fixed"``, the variance of
+        constant surrogate noise; for negative binomial counts ``"collapsed"``: auxiliary variables, with the latent
         function integrated out; or, on grids, ``"joint-post"``: nothing, the latent function
         moves along with the hyperparameters. See Notes for grids.
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
@@ -177,7 +177,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
     True
     """
 
-    _representations = ("post-site",)
+    _representations = ("post-ep",)
     _parameter_constraints: ClassVar[dict] = {
         **BaseMCMCGaussianProcess._parameter_constraints,
         "likelihood": [StrOptions({"poisson", "negative-binomial"})],
