@@ -72,8 +72,8 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         What is held fixed while the hyperparameters move: ``"collapsed"`` (auxiliary
         variables, with the latent function integrated out; what ``"auto"`` means),
         ``"surr-site"`` (what it means for the probit link if `sample_weight` is not whole
-        numbers), ``"post-site"``, ``"prior-white"``, ``"fixed"``, or the variance of constant
-        surrogate noise.
+        numbers), ``"post-site"``, ``"surr-ep"``, ``"post-ep"``, ``"prior-white"``,
+        ``"fixed"``, or the variance of constant surrogate noise.
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
         Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
         representations "marginal" and "collapsed" and kernels that have a gradient (``"auto"``:

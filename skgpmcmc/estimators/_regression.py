@@ -80,9 +80,9 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
     representation : str or float, default="auto"
         What is held fixed while the hyperparameters move: ``"marginal"`` (nothing; what
         ``"auto"`` means for Gaussian noise), ``"collapsed"`` (auxiliary variables; for
-        Student-t noise), ``"surr-site"``, ``"surr-taylor"``, ``"post-site"``,
-        ``"post-taylor"``, ``"prior-white"``, ``"fixed"``, or the variance of constant
-        surrogate noise.
+        Student-t noise), ``"surr-site"``, ``"surr-taylor"``, ``"surr-ep"``,
+        ``"post-site"``, ``"post-taylor"``, ``"post-ep"``, ``"prior-white"``, ``"fixed"``, or
+        the variance of constant surrogate noise.
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
         Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
         representations "marginal" and "collapsed" and kernels that have a gradient (``"auto"``:

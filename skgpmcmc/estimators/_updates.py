@@ -76,9 +76,7 @@ def _representation_has_gradient(representation: str | float) -> bool:
 
 def _check_gradient(representation: str | float, kernel: Kernel, rows: Any) -> None:
     if not _representation_has_gradient(representation):
-        names = [
-            repr(name) for name, r in REPRESENTATIONS.items() if r.has_gradient or r.carries_latents
-        ]
+        names = [repr(name) for name, r in REPRESENTATIONS.items() if r.has_gradient]
         raise ValueError(
             f"hyperparameter_update='hmc' needs a representation with a gradient, "
             f"{' or '.join(names)}; got representation={representation!r}. Use "
