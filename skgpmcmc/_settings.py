@@ -73,6 +73,19 @@ class SamplerSettings:
     adapt_widths: bool = True
     max_steps_out: int = 0
 
+    def __post_init__(self) -> None:
+        """Refuse an approximation that would not end before the first kept draw.
+
+        Raises
+        ------
+        ValueError
+        """
+        if self.n_approximate >= max(self.n_warmup, 1):
+            raise ValueError(
+                f"n_approximate must be smaller than n_warmup={self.n_warmup}, or 0; got "
+                f"{self.n_approximate}. Draws under the approximation are not exact."
+            )
+
 
 def initial_widths(layout: ParameterLayout, width: float | None) -> Array:
     """Return the given width, or that of each prior: its support, or its central 99 %."""

@@ -457,3 +457,9 @@ def test_generic_and_fast_covariances_give_the_same_chain(representation, collap
     np.testing.assert_allclose(fast.theta, generic.theta, rtol=0.0, atol=1e-8)
     np.testing.assert_allclose(fast.latent, generic.latent, rtol=0.0, atol=1e-8)
     assert fast.sampling[0].n_covariances == generic.sampling[0].n_covariances
+
+
+@pytest.mark.parametrize(("n_warmup", "n_approximate"), [(10, 10), (0, 1)])
+def test_kept_draws_are_never_approximate(n_warmup, n_approximate):
+    with pytest.raises(ValueError, match=f"n_approximate.*n_warmup={n_warmup}.*{n_approximate}"):
+        SamplerSettings(n_warmup=n_warmup, n_approximate=n_approximate)
