@@ -170,7 +170,7 @@ def test_chunks_of_any_size_predict_the_same(name, monkeypatch):
     bytes_per_row = 8 * max(len(draws), len(model.X_train_))
     expected = predictions(name, model, X)
     for size, n_chunks in [(1, 9), (7, 2), (2**40, 1)]:
-        monkeypatch.setattr(_prediction, "_CHUNK_BYTES", size * bytes_per_row)
+        monkeypatch.setattr(_prediction, "CHUNK_BYTES", size * bytes_per_row)
         monkeypatch.setattr(_counts, "_CHUNK", size)
         assert len(list(draws.chunks(X))) == n_chunks
         assert_equal(predictions(name, model, X), expected, rtol=1e-12, atol=1e-12)
