@@ -82,9 +82,9 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         What is held fixed while the hyperparameters move: ``"post-ep"`` (what
         ``"auto"`` means, but for grids), ``"post-site"``, ``"post-taylor"``, ``"surr-ep"``,
         ``"surr-site"``, ``"surr-taylor"``, ``"prior-white"``, ``"fixed"``, the variance of
-        constant surrogate noise; for negative binomial counts ``"collapsed"``: auxiliary variables, with the latent
-        function integrated out; or, on grids, ``"joint-post"``: nothing, the latent function
-        moves along with the hyperparameters. See Notes for grids.
+        constant surrogate noise; for negative binomial counts ``"collapsed"``: auxiliary
+        variables, with the latent function integrated out; or, on grids, ``"joint-post"``:
+        nothing, the latent function moves along with the hyperparameters. See Notes for grids.
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
         Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
         representations "joint-post" (always), "marginal" and "collapsed" and kernels that have a
