@@ -196,8 +196,9 @@ class Chain:
         if iteration in self._adaptations:
             self._adapt_representation()
         self.iterate(adapt=self.settings.adapt_widths)
-        self._visited.append(self.state.theta)
-        self.representation.observe(self.state)
+        if iteration < max(self._adaptations):
+            self._visited.append(self.state.theta)
+            self.representation.observe(self.state)
 
     def _adapt_representation(self) -> None:
         """Adapt the representation to where the chain has been since the last time."""

@@ -29,7 +29,7 @@ def _draws(shape):
         covariance = kernel.clone_with_theta(theta[d])(points)
         covariance[np.diag_indices(grid.n)] *= 1.0 + JITTER
         latent[d] = mean[d] + np.linalg.cholesky(covariance) @ rng.normal(size=grid.n)
-    dense = PosteriorDraws(kernel, points, theta, mean, latent, None, JITTER)
+    dense = PosteriorDraws(kernel, points, theta, mean, latent, JITTER)
     return dense, GridPosteriorDraws(kernel, grid, theta, mean, latent, JITTER), grid
 
 

@@ -78,6 +78,16 @@ def transition(representation, step_size=0.4, n_iterations=1, **options):
     return step
 
 
+def conditional_of(model, sites, seed):
+    """The representation with these sites, its conditional at a draw from the prior, and rng."""
+    workspace, rng = make_workspace(model, "joint-post"), np.random.default_rng(seed)
+    state = workspace.initial_state(rng)
+    held = make_representation("joint-post", workspace)
+    held.frozen = sites
+    assert held.prepare(state)
+    return held, held.condition(state, rng), rng
+
+
 # ---------------------------------------------------------------- gradients
 
 
@@ -85,12 +95,8 @@ def transition(representation, step_size=0.4, n_iterations=1, **options):
 @pytest.mark.parametrize("name", ["poisson", "negative-binomial", "student-t"])
 def test_gradient_by_differences(name, kernel):
     model = model_on_grid(name, KERNELS[kernel])
-    workspace, rng = make_workspace(model, "joint-post"), np.random.default_rng(0)
-    state = workspace.initial_state(rng)
-    held = make_representation("joint-post", workspace)
-    held.frozen = SITES
-    assert held.prepare(state)
-    conditional = held.condition(state, rng)
+    held, conditional, rng = conditional_of(model, SITES, seed=0)
+    state = conditional.state
     n_theta, n_free, step = len(state.theta), len(held.free), 1e-5
 
     def density(position):
@@ -112,12 +118,8 @@ def test_gradient_by_differences(name, kernel):
 @pytest.mark.parametrize("sites", [SITES, None])
 def test_density_by_dense_algebra(sites):
     model = model_on_grid()
-    workspace, rng = make_workspace(model, "joint-post"), np.random.default_rng(1)
-    state = workspace.initial_state(rng)
-    held = make_representation("joint-post", workspace)
-    held.frozen = sites
-    assert held.prepare(state)
-    conditional = held.condition(state, rng)
+    _, conditional, rng = conditional_of(model, sites, seed=1)
+    state = conditional.state
     theta, eta = state.theta + 0.3, rng.standard_normal(4)
     densities, latents = [], []
     for at, white in ((state.theta, conditional.carried), (theta, eta)):

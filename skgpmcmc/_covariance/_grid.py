@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -21,7 +20,7 @@ from ._grid_factor import (
     GridSpectrum,
 )
 from ._grid_gradient import slope_along_axis, slopes_along_eigenvalues
-from ._kernel_form import Leaf, StationaryForm, parse, product
+from ._kernel_form import StationaryForm, parse, product, set_free
 
 
 def separable_form(kernel: Kernel, grid: Grid) -> StationaryForm | None:
@@ -130,10 +129,10 @@ class GridCovariance(Covariance[GridFactor]):
         gradient = np.zeros_like(factor.theta)
         along_nugget = float(slopes.diagonal.sum())
         rest = float(slopes.diagonal @ unit.values) - (unit.nugget - self.jitter) * along_nugget
-        _set_free(form.amplitude, rest, gradient)
+        set_free(form.amplitude, rest, gradient)
         for leaves in form.noise:
             share = (1.0 + self.jitter) * product(leaves, factor.theta) / factor.scale**2
-            _set_free(leaves, share * along_nugget, gradient)
+            set_free(leaves, share * along_nugget, gradient)
         if form.length_scale.free:
             scales = [
                 slope_along_axis(unit.axes, d, squares, slopes)
@@ -157,9 +156,3 @@ def _axis_spectrum(squares: Array, weight: float) -> AxisSpectrum | None:
         return None
     values, vectors = spectrum
     return AxisSpectrum(weight, correlation, vectors, np.maximum(values, 0.0))
-
-
-def _set_free(leaves: Sequence[Leaf], value: float, gradient: Array) -> None:
-    for leaf in leaves:
-        if leaf.free:
-            gradient[leaf.start] = value

@@ -82,6 +82,13 @@ def product(leaves: Sequence[Leaf], theta: Array) -> float:
         return math.inf
 
 
+def set_free(leaves: Sequence[Leaf], value: float, vector: Array) -> None:
+    """Set the elements of a vector along theta that belong to free hyperparameters."""
+    for leaf in leaves:
+        if leaf.free:
+            vector[leaf.start] = value
+
+
 def parse(kernel: skk.Kernel) -> StationaryForm | None:
     """Return the form of a kernel that has a fast path, else None."""
     terms = [_factors(term) for term in _addends((kernel, 0))]

@@ -7,7 +7,7 @@ over one triangle; a move of the signal variance alone rescales the factor.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from .._linalg import Array
 from ._dense import DenseCovariance
 from ._distances import WeightedDistances
 from ._factor import CholeskyFactor
-from ._kernel_form import Leaf, StationaryForm, product
+from ._kernel_form import StationaryForm, product, set_free
 from ._slopes import Slopes
 from ._triangle import Triangle
 
@@ -209,8 +209,8 @@ class StationaryCovariance(DenseCovariance):
         ]:
             along *= product(leaves, theta)
             rest -= along
-            _set_free(leaves, along, sums)
-        _set_free(self._form.amplitude, rest, sums)
+            set_free(leaves, along, sums)
+        set_free(self._form.amplitude, rest, sums)
 
     def _write_sum(self, slot: int, theta: Array, amplitude: float) -> float:
         offset = sum(product(leaves, theta) for leaves in self._form.offset)
@@ -224,12 +224,6 @@ class StationaryCovariance(DenseCovariance):
                     block += everywhere
         self._diagonals[slot].fill(variance)
         return variance
-
-
-def _set_free(leaves: Sequence[Leaf], value: float, sums: Array) -> None:
-    for leaf in leaves:
-        if leaf.free:
-            sums[leaf.start] = value
 
 
 def _finite(weights: Array) -> Array | None:

@@ -258,16 +258,16 @@ class BaseMCMCGaussianProcess(BaseEstimator):
 
     def _posterior_draws(self) -> list[PosteriorDraws]:
         """Return what predictions average over, for each latent function."""
-        common = self._jitter, self.max_prediction_draws
-        traces = [trace for group in self._traces for trace in group]
+        kind: type[PosteriorDraws] = PosteriorDraws
+        where = self.X_train_
         if self._grid is not None:
-            return [
-                GridPosteriorDraws.from_trace(self._latent_kernel, self._grid, trace, *common)
-                for trace in traces
-            ]
+            kind, where = GridPosteriorDraws, self._grid
         return [
-            PosteriorDraws.from_trace(self._latent_kernel, self.X_train_, trace, *common)
-            for trace in traces
+            kind.from_trace(
+                self._latent_kernel, where, trace, self._jitter, self.max_prediction_draws
+            )
+            for group in self._traces
+            for trace in group
         ]
 
     def predict_latent(

@@ -21,8 +21,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from .._covariance import GridCovariance, GridFactor, separable_form
 from .._grid import Grid
 from .._linalg import Array
-from ..trace import Trace
-from ._prediction import CHUNK_BYTES, PosteriorDraws, spread
+from ._prediction import CHUNK_BYTES, PosteriorDraws
 
 
 class _Rows(NamedTuple):
@@ -85,26 +84,11 @@ class GridPosteriorDraws(PosteriorDraws):
     def __init__(
         self, kernel: Kernel, grid: Grid, theta: Array, mean: Array, values: Array, jitter: float
     ) -> None:
-        super().__init__(kernel, grid, theta, mean, values, None, jitter)
+        super().__init__(kernel, grid, theta, mean, values, jitter)
         form = separable_form(kernel, grid)
         assert form is not None
         self._grid = grid
         self._covariance = GridCovariance(form, grid, jitter)
-
-    @classmethod
-    def from_trace(
-        cls, kernel: Kernel, grid: Grid, trace: Trace, jitter: float, max_draws: int
-    ) -> GridPosteriorDraws:
-        """Take at most `max_draws` draws of f, evenly spread over chains and iterations."""
-        which = spread(trace, max_draws)
-        return cls(
-            kernel,
-            grid,
-            trace.all_theta()[which],
-            trace.mean_offset().reshape(-1)[which],
-            trace.latent.reshape(-1, trace.latent.shape[-1])[which],
-            jitter,
-        )
 
     def chunks(self, X: Any) -> Iterator[tuple[slice, Array, Array]]:
         """Yield rows of X, and mean and variance of f there; see `PosteriorDraws.chunks`."""

@@ -10,7 +10,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from .._covariance import separable_form
 from .._grid import Grid, find_grid
-from ..representations import REPRESENTATIONS
+from ..representations import representation_class
 
 # Points of a grid from which on it pays for itself; dense matrices of fewer are small.
 FEWEST_POINTS = 200
@@ -36,10 +36,10 @@ def training_grid(
     """
     if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"):
         return None
-    named = isinstance(representation, str) and representation != "auto"
-    if named and not REPRESENTATIONS[str(representation)].works_on_grids:
+    is_auto = representation == "auto"
+    if not (is_auto or representation_class(representation).works_on_grids):
         return None
     found = find_grid(X)
     if found is None or separable_form(kernel, found[0]) is None:
         return None
-    return found if representation != "auto" or found[0].n >= FEWEST_POINTS else None
+    return found if not is_auto or found[0].n >= FEWEST_POINTS else None

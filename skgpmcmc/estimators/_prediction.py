@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +36,10 @@ class PosteriorDraws:
         Mean offsets.
     values : ndarray of shape (n_draws, n_latent)
         Draws of f, or observations of it with Gaussian noise.
-    noise : ndarray of shape (n_draws, n_latent) or None
-        Variance of the noise.
     jitter : float
         As the chains used it.
+    noise : ndarray of shape (n_draws, n_latent), optional
+        Variance of the noise.
     """
 
     def __init__(
@@ -49,8 +49,8 @@ class PosteriorDraws:
         theta: Array,
         mean: Array,
         values: Array,
-        noise: Array | None,
         jitter: float,
+        noise: Array | None = None,
     ) -> None:
         self._kernel = kernel
         self._X = X
@@ -63,7 +63,7 @@ class PosteriorDraws:
     @classmethod
     def from_trace(
         cls, kernel: Kernel, X: Any, trace: Trace, jitter: float, max_draws: int
-    ) -> PosteriorDraws:
+    ) -> Self:
         """Take at most `max_draws` draws of f, evenly spread over chains and iterations."""
         which = spread(trace, max_draws)
         return cls(
@@ -72,7 +72,6 @@ class PosteriorDraws:
             trace.all_theta()[which],
             trace.mean_offset().reshape(-1)[which],
             trace.latent.reshape(-1, trace.latent.shape[-1])[which],
-            None,
             jitter,
         )
 
@@ -85,7 +84,7 @@ class PosteriorDraws:
         likelihood: Likelihood,
         jitter: float,
         max_draws: int,
-    ) -> PosteriorDraws:
+    ) -> Self:
         """Take draws of theta alone: f given the data is Gaussian, and integrated out."""
         which = spread(trace, max_draws)
         theta = trace.all_theta()[which]
@@ -93,7 +92,7 @@ class PosteriorDraws:
         noise = np.array([1.0 / site.precision for site in sites])
         values = noise * np.array([site.shift for site in sites])
         mean = trace.mean_offset().reshape(-1)[which]
-        return cls(kernel, X, theta, mean, values, noise, jitter)
+        return cls(kernel, X, theta, mean, values, jitter, noise)
 
     def __len__(self) -> int:
         return len(self.theta)

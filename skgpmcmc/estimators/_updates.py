@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.gaussian_process.kernels import Kernel
 
 from .._covariance import has_gradient
-from ..representations import REPRESENTATIONS
+from ..representations import REPRESENTATIONS, representation_class
 
 # A sweep of slices takes time proportional to the number of hyperparameters, a trajectory
 # hardly; from three on it brings more effective samples a second (`benchmarks.bench_updates`).
@@ -36,7 +36,7 @@ def follows_trajectories(
         If ``"hmc"`` is asked for, and the representation or the kernel has no gradient, or
         anything else for a representation that only moves along trajectories.
     """
-    if _carries_latents(representation):
+    if representation_class(representation).carries_latents:
         _check_trajectories(update, representation)
         return True
     if update == "hmc":
@@ -45,7 +45,7 @@ def follows_trajectories(
     return (
         update == "auto"
         and kernel.n_dims >= FEWEST_FOR_TRAJECTORIES
-        and _representation_has_gradient(representation)
+        and representation_class(representation).has_gradient
         and has_gradient(kernel, rows)
     )
 
@@ -53,11 +53,6 @@ def follows_trajectories(
 def on_grid(update: Any) -> str:
     """Return the representation that "auto" means on a grid, for an estimator's update."""
     return "joint-post" if update in ("auto", "hmc") else "prior-white"
-
-
-def _carries_latents(representation: str | float) -> bool:
-    known = REPRESENTATIONS.get(representation) if isinstance(representation, str) else None
-    return known is not None and known.carries_latents
 
 
 def _check_trajectories(update: Any, representation: str | float) -> None:
@@ -69,13 +64,8 @@ def _check_trajectories(update: Any, representation: str | float) -> None:
         )
 
 
-def _representation_has_gradient(representation: str | float) -> bool:
-    known = REPRESENTATIONS.get(representation) if isinstance(representation, str) else None
-    return known is not None and known.has_gradient
-
-
 def _check_gradient(representation: str | float, kernel: Kernel, rows: Any) -> None:
-    if not _representation_has_gradient(representation):
+    if not representation_class(representation).has_gradient:
         names = [repr(name) for name, r in REPRESENTATIONS.items() if r.has_gradient]
         raise ValueError(
             f"hyperparameter_update='hmc' needs a representation with a gradient, "

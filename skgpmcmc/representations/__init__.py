@@ -40,6 +40,13 @@ REPRESENTATIONS: dict[str, type[Representation]] = {
 }
 
 
+def representation_class(representation: str | float) -> type[Representation]:
+    """Return the class of a name, or of constant surrogate noise for a number."""
+    if isinstance(representation, str):
+        return REPRESENTATIONS[representation]
+    return SurrogateConstant
+
+
 def check_representation(
     representation: str | float, likelihood: Likelihood, on_grid: bool = False
 ) -> None:
@@ -119,10 +126,7 @@ def make_workspace(
     gradient : bool
         See `Workspace`.
     """
-    kind: type[Representation] = SurrogateConstant
-    if isinstance(representation, str):
-        kind = REPRESENTATIONS[representation]
-    return model.workspace(gradient, kind.works_on_grids)
+    return model.workspace(gradient, representation_class(representation).works_on_grids)
 
 
 def make_representation(representation: str | float, workspace: Workspace) -> Representation:
@@ -152,4 +156,5 @@ __all__ = [
     "first_usable",
     "make_representation",
     "make_workspace",
+    "representation_class",
 ]

@@ -61,7 +61,7 @@ class JointRepresentation(PseudoPosteriorRepresentation):
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, HeldNoise(workspace.likelihood))
-        self._observed: list[tuple[Array, Array, Array]] = []
+        self._n_observed, self._sums = 0, np.zeros((3, workspace.model.n_latent))
 
     @property
     def frozen(self) -> Sites:
@@ -81,20 +81,15 @@ class JointRepresentation(PseudoPosteriorRepresentation):
     def observe(self, state: LatentState) -> None:
         """Take in what the sites depend on."""
         derivatives = self.workspace.likelihood.derivatives(state.latent, state.params)
-        self._observed.append((state.latent, *derivatives))
+        self._sums += (state.latent, *derivatives)
+        self._n_observed += 1
 
     def adapt(self, state: LatentState, theta: Array) -> bool:
         """Find the sites; see `Representation.adapt`."""
-        before = self.frozen
-        latent, score, bend = np.mean(self._observed, axis=0)
-        self._observed.clear()
+        latent, score, bend = self._sums / self._n_observed
+        self._n_observed, self._sums[:] = 0, 0.0
         w = max(-float(bend.mean()), 0.0)
-        self.frozen = Sites(np.full_like(latent, w), score + w * latent)
-        if self.prepare(state):
-            return True
-        self.frozen = before
-        self.prepare(state)
-        return False
+        return self.freeze(Sites(np.full_like(latent, w), score + w * latent), state)
 
     def condition(self, state: LatentState, rng: np.random.Generator) -> Conditional:
         """Return the density of theta and eta."""

@@ -52,6 +52,15 @@ class PseudoPosteriorRepresentation(Representation):
         state.pseudo = pseudo
         return True
 
+    def freeze(self, found: Any, state: LatentState) -> bool:
+        """Hold what was found from now on; False, and all as it was, if it is not finite here."""
+        before, self.frozen = self.frozen, found
+        if self.prepare(state):
+            return True
+        self.frozen = before
+        self.prepare(state)
+        return False
+
     def complete(self, candidate: LatentState, current: LatentState) -> bool:
         """Set the candidate's sites and pseudo-posterior, reusing what did not change.
 
@@ -233,30 +242,25 @@ class PropagatedRepresentation(PseudoPosteriorRepresentation):
     def prepare(self, state: LatentState, current: LatentState | None = None) -> bool:
         """Set the sites and factor the pseudo-posterior; find the sites here if there are none."""
         if self.frozen is None:
-            self._find(state, state.theta)
+            self.frozen = self._find(state, state.theta)
         return super().prepare(state, current)
 
     def adapt(self, state: LatentState, theta: Array) -> bool:
         """Find the sites at theta; see `Representation.adapt`."""
-        before = self.frozen
-        if self._find(state, theta) and self.prepare(state):
-            return True
-        self.frozen = before
-        self.prepare(state)
-        return False
+        found = self._find(state, theta)
+        return found is not None and self.freeze(found, state)
 
-    def _find(self, state: LatentState, theta: Array) -> bool:
-        """Freeze the sites of expectation propagation at theta; False if K has no factor there."""
+    def _find(self, state: LatentState, theta: Array) -> FrozenSites | None:
+        """Return the sites of expectation propagation at theta; None if K has no factor there."""
         layout = self.workspace.layout
         factor: CholeskyFactor | None = self.workspace.covariance.factor(
             theta[: layout.n_kernel], state.factor
         )
         if factor is None:
-            return False
+            return None
         mean, params = layout.mean(theta), layout.likelihood_params(theta)
         found = propagate(self.workspace.likelihood, factor, mean, params, self._factory)
-        self.frozen = FrozenSites(found.sites, mean, factor.variance, params)
-        return True
+        return FrozenSites(found.sites, mean, factor.variance, params)
 
 
 class SurrogatePropagated(PropagatedRepresentation, SurrogateRepresentation):
