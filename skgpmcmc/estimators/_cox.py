@@ -87,7 +87,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         nothing, the latent function moves along with the hyperparameters. See Notes for grids.
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
         Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
-        representations "joint-post" (always), "marginal" and "collapsed" and kernels that have a
+        representations "joint-post" (always) and "collapsed" and kernels that have a
         gradient (``"auto"``: where they do and have 3 hyperparameters or more); or a
         Metropolis-Hastings proposal: a callable that takes the vector theta and a generator,
         and returns the proposed vector and log q(old; new) - log q(new; old).
@@ -156,8 +156,9 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
     *Grids.* Where the rows, in any order, take up at least half of the points of a Cartesian grid
     with two or more axes, and the kernel is a constant times a squared exponential, the covariance
     is a Kronecker product: an iteration takes time proportional to n times the lengths of the
-    axes, and memory proportional to n, rather than n^3 and n^2. Points without data are latent
-    variables without a likelihood. Coordinates that differ by at most 1e-9 of their column's range
+    axes, plus their cubes, and memory proportional to n, rather than n^3 and n^2. Points without
+    data are latent variables without a likelihood; the trace's complete-data log likelihood
+    counts their prior density too. Coordinates that differ by at most 1e-9 of their column's range
     are the same. ``representation="auto"`` is then, from 200 points on, ``"joint-post"`` with
     Hamiltonian trajectories, and ``"prior-white"`` with another `hyperparameter_update`;
     ``"prior-white"``, ``"fixed"`` and a number use a grid of any size, every other representation
