@@ -1,15 +1,15 @@
 """Gaussian processes whose covariance hyperparameters are integrated out, not optimised."""
 
+from ._version import __version__
 from .estimators import (
     MCMCCoxProcessRegressor,
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
-from .exceptions import MissingCapabilityError
-
-__version__ = "0.1.0"
+from .exceptions import ChainDiedError, MissingCapabilityError
 
 __all__ = [
+    "ChainDiedError",
     "MCMCCoxProcessRegressor",
     "MCMCGaussianProcessClassifier",
     "MCMCGaussianProcessRegressor",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -86,11 +87,13 @@ class ChainGroup:
             chains.append(snapshot)
         return GroupSnapshot(iteration, self._rng.bit_generator.state, chains)
 
-    def warm_up(self, n_iterations: int) -> None:
-        """Run the warm-up."""
-        for iteration in range(n_iterations):
-            for chain in self._in_turn():
-                chain.warm_up(iteration)
+    def warm_up(self, iteration: int) -> None:
+        """Run one iteration of the warm-up."""
+        for chain in self._in_turn():
+            chain.warm_up(iteration)
+
+    def end_warm_up(self) -> None:
+        """Freeze what the warm-up adapted."""
         for chain in self.chains:
             chain.end_warm_up()
 
@@ -110,6 +113,11 @@ class ChainGroup:
         """Write the current states into preallocated draws."""
         for chain, drawn in zip(self.chains, draws, strict=True):
             chain.record(drawn, index)
+
+    def share_moved(self, n_iterations: int) -> float:
+        """Return the mean share of that many iterations in which a hyperparameter moved."""
+        moved = np.concatenate([chain.n_moved for chain in self.chains])
+        return float(moved.mean() / n_iterations) if len(moved) else math.nan
 
     def costs(self) -> list[Costs]:
         """Return the costs of each chain so far."""

@@ -1,93 +1,24 @@
-"""Run chains: warm-up, kept draws, several chains through joblib."""
+"""Run several chains through joblib, and bring their draws together."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
-from ._coupled import ChainGroup
+from ._checkpoint import Checkpoint
 from ._linalg import Array
 from ._model import LatentGaussianModel
+from ._parallel import Task, run_tasks
+from ._progress import Listener
+from ._run_chain import Target
 from ._settings import SamplerSettings
+from ._warn import warn_user
+from .exceptions import ChainDiedError
 from .representations import check_representation
-from .trace import ChainDraws, Costs, Trace
-
-# Iterations between two points from which a chain can be continued. At each the
-# covariance is constructed afresh: one proposal's worth.
-_SNAPSHOT_INTERVAL = 50
-
-
-def run_chain(
-    models: Sequence[LatentGaussianModel],
-    settings: SamplerSettings,
-    seed: np.random.SeedSequence,
-    theta: Array | None = None,
-    previous: list[ChainDraws] | None = None,
-) -> list[ChainDraws]:
-    """Run one chain of one latent function, or of several coupled ones, on one BLAS thread.
-
-    Parameters
-    ----------
-    models : sequence of LatentGaussianModel
-        The target, one for each latent function.
-    settings : SamplerSettings
-        How it is sampled.
-    seed : numpy.random.SeedSequence
-        Of this chain alone.
-    theta : ndarray of shape (n_parameters,), optional
-        Starting point; a draw from the prior by default.
-    previous : list of ChainDraws, optional
-        Draws of the same chain, with room for those to come: it is continued.
-
-    Returns
-    -------
-    draws : list of ChainDraws
-        Kept draws and costs, for each latent function.
-    """
-    # Overflow and NaN in a proposal are rejections, not warnings.
-    with threadpool_limits(limits=1, user_api="blas"), np.errstate(all="ignore"):
-        start = Costs(seconds=time.process_time())
-        if previous is not None:
-            group = ChainGroup.restore(models, settings, previous[0].snapshot)
-            _sample(group, settings, previous, previous[0].snapshot.iteration)
-            for drawn, costs in zip(previous, group.costs(), strict=True):
-                drawn.sampling = drawn.sampling + (costs - start)
-            return previous
-        group = ChainGroup.start(models, settings, seed, theta)
-        group.warm_up(settings.n_warmup)
-        draws = [ChainDraws.for_model(model, settings.n_draws) for model in models]
-        for drawn, costs in zip(draws, group.costs(), strict=True):
-            drawn.warmup = costs - start
-        _sample(group, settings, draws, 0)
-        for drawn, costs in zip(draws, group.costs(), strict=True):
-            drawn.sampling = costs - start - drawn.warmup
-        return draws
-
-
-def _sample(
-    group: ChainGroup, settings: SamplerSettings, draws: list[ChainDraws], first: int
-) -> None:
-    """Run a warm chain from an iteration to the end, and keep its draws.
-
-    What a chain that is continued did between its last snapshot and its end is done
-    again, to the same numbers.
-    """
-    n_iterations = settings.n_draws * settings.thin
-    for iteration in range(first, n_iterations):
-        if iteration % _SNAPSHOT_INTERVAL == 0:
-            draws[0].snapshot = group.snapshot(iteration) or draws[0].snapshot
-        group.iterate()
-        n_kept, rest = divmod(iteration + 1, settings.thin)
-        if rest == 0:
-            group.record(draws, n_kept - 1)
-    for chain, drawn in zip(group.chains, draws, strict=True):
-        drawn.moved = chain.n_moved / n_iterations
+from .trace import ChainDraws, Trace
 
 
 def run_chains(model: LatentGaussianModel, settings: SamplerSettings, **options: Any) -> Trace:
@@ -127,6 +58,8 @@ def run_groups(
     n_jobs: int | None = None,
     theta: Array | None = None,
     previous: Sequence[Sequence[Trace]] | None = None,
+    checkpoint: Checkpoint | None = None,
+    listeners: Sequence[Listener] = (),
     verbose: int = 0,
 ) -> list[list[Trace]]:
     """Run independent chains through joblib; the draws do not depend on how.
@@ -148,44 +81,99 @@ def run_groups(
         Starting points; draws from the prior by default.
     previous : sequence of sequence of Trace, optional
         Draws of the same chains, fewer than those asked for: they are continued.
+    checkpoint : Checkpoint, optional
+        Where draws and states are kept; chains that are there are continued.
+    listeners : sequence of callable
+        Are told how far the chains are (`Report`); one that returns True stops them.
     verbose : int
         joblib's verbosity.
 
     Returns
     -------
     traces : list of list of Trace
-        Draws of all chains, for each latent function.
+        Draws of all chains, for each latent function: fewer than asked for if the chains
+        were stopped, by Ctrl-C or a listener, as many of each; fewer chains if one's
+        process died twice.
 
     Raises
     ------
     MissingCapabilityError
         If likelihood and representation do not go together.
     ValueError
-        For an unknown representation, starting points of another shape, or a model
-        for which no starting point is found.
+        For an unknown representation, starting points of another shape, a model
+        for which no starting point is found, or a checkpoint of something else.
+    KeyboardInterrupt
+        If the chains were stopped before each had kept a draw, or Ctrl-C came twice.
+    ChainDiedError
+        If no chain of a target is left, because their processes died.
+
+    Warns
+    -----
+    UserWarning
+        If the process of a chain died.
     """
     for models in groups:
         for model in models:
             on_grid = model.separable_form is not None
             check_representation(settings.representation, model.likelihood, on_grid)
     starts = _starting_points(theta, n_chains, len(groups[0][0].layout))
-    entropy = check_random_state(random_state).randint(0, 2**31 - 1, size=4)
-    seeds = np.random.SeedSequence(entropy.tolist()).spawn(n_chains * len(groups))
+    entropy = check_random_state(random_state).randint(0, 2**31 - 1, size=4).tolist()
+    if checkpoint is not None:
+        is_given = random_state is not None and previous is None
+        entropy = checkpoint.open(entropy, seed_is_given=is_given)
+    seeds = np.random.SeedSequence(entropy).spawn(n_chains * len(groups))
     tasks = []
     for number, models in enumerate(groups):
+        target = Target(models)
         for i in range(n_chains):
-            seed = seeds[number * n_chains + i]
+            k = number * n_chains + i
             traces = None if previous is None else previous[number]
             old = None if traces is None else [t.chain(i, settings.n_draws) for t in traces]
-            tasks.append(delayed(run_chain)(models, settings, seed, starts[i], old))
-    # The limit also holds around the chains: with threads, the first that ends
-    # would lift it for the others.
-    with threadpool_limits(limits=1, user_api="blas"):
-        chains = Parallel(n_jobs=n_jobs, verbose=verbose)(tasks)
+            file = None if checkpoint is None else checkpoint.chain(k)
+            tasks.append(Task(target, settings, seeds[k], starts[i], old, file))
+    chains = run_tasks(tasks, n_jobs=n_jobs, listeners=listeners, verbose=verbose)
+    survivors = _survivors([chains[g * n_chains : (g + 1) * n_chains] for g in range(len(groups))])
+    n_draws = min(draws[0].n_kept for group in survivors for draws in group)
+    if n_draws == 0:
+        raise KeyboardInterrupt(
+            "stopped before every chain had kept a draw: there is nothing to predict with. With "
+            "checkpoint=... chains that are past their warm-up would go on where they are."
+        )
     return [
-        _traces(models, chains[number * n_chains : (number + 1) * n_chains])
-        for number, models in enumerate(groups)
+        [
+            Trace.from_chains(model.layout, [draws[c] for draws in group], n_draws, settings.thin)
+            for c, model in enumerate(models)
+        ]
+        for models, group in zip(groups, survivors, strict=True)
     ]
+
+
+def _survivors(
+    groups: Sequence[Sequence[list[ChainDraws] | None]],
+) -> list[list[list[ChainDraws]]]:
+    """Return as many chains of each target as all have, and warn of those that died."""
+    n_chains = len(groups[0])
+    alive = [[draws for draws in group if draws is not None] for group in groups]
+    n_alive = min(len(group) for group in alive)
+    if n_alive == n_chains:
+        return alive
+    dead = ", ".join(
+        str(g * n_chains + i + 1)
+        for g, group in enumerate(groups)
+        for i, draws in enumerate(group)
+        if draws is None
+    )
+    reason = (
+        f"the process of chain {dead} (numbered from 1) died twice, the second time with no "
+        "other chain beside it: killed by somebody, or by the system for want of memory"
+    )
+    if n_alive == 0:
+        raise ChainDiedError(
+            f"No chain is left: {reason}. Free some memory, lower memory_limit to see how much is "
+            "needed, or use fewer rows; with checkpoint=... the next fit goes on from here."
+        )
+    warn_user(f"Only {n_alive} of {n_chains} chains are left: {reason}.", UserWarning)
+    return [group[:n_alive] for group in alive]
 
 
 def _starting_points(theta: Array | None, n_chains: int, n_parameters: int) -> list[Array | None]:
@@ -198,12 +186,3 @@ def _starting_points(theta: Array | None, n_chains: int, n_parameters: int) -> l
             f"{np.shape(theta)}. Give one starting point for each chain, on the sampling scale."
         )
     return list(theta)
-
-
-def _traces(
-    models: Sequence[LatentGaussianModel], chains: Sequence[Sequence[ChainDraws]]
-) -> list[Trace]:
-    return [
-        Trace.from_chains(model.layout, [chain[c] for chain in chains])
-        for c, model in enumerate(models)
-    ]

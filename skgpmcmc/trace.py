@@ -62,6 +62,11 @@ class ChainDraws:
         Sizes.
     has_collapsed_mean : bool
         Whether a mean offset is drawn beside theta.
+
+    Attributes
+    ----------
+    n_kept : int
+        How many draws there are by now.
     """
 
     def __init__(
@@ -72,11 +77,20 @@ class ChainDraws:
         self.log_likelihood = np.empty(n_draws)
         self.complete_data_log_likelihood = np.empty(n_draws)
         self.collapsed_mean = np.empty(n_draws) if has_collapsed_mean else None
+        self.n_kept = 0
         self.moved = np.zeros(n_parameters)
         self.warmup = Costs()
         self.sampling = Costs()
-        # What the chain can be continued from; the sampler knows its type.
-        self.snapshot: Any = None
+        # What the chain can be continued from, the latest last; the sampler knows their type.
+        self.snapshots: list[Any] = []
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the arrays that have a row for each draw, by name."""
+        names = ("theta", "latent", "log_likelihood", "complete_data_log_likelihood")
+        arrays = {name: getattr(self, name) for name in names}
+        if self.collapsed_mean is not None:
+            arrays["collapsed_mean"] = self.collapsed_mean
+        return arrays
 
     @classmethod
     def for_model(cls, model: LatentGaussianModel, n_draws: int) -> ChainDraws:
@@ -123,32 +137,43 @@ class Trace:
     snapshots: list[Any] = field(default_factory=list)
 
     @classmethod
-    def from_chains(cls, layout: ParameterLayout, chains: list[ChainDraws]) -> Trace:
-        """Stack the draws of chains."""
-        means = [c.collapsed_mean for c in chains if c.collapsed_mean is not None]
+    def from_chains(
+        cls, layout: ParameterLayout, chains: list[ChainDraws], n_draws: int, thin: int
+    ) -> Trace:
+        """Stack the first draws of chains, which may have more if they were stopped.
+
+        Parameters
+        ----------
+        layout : ParameterLayout
+            Names and scales of theta.
+        chains : list of ChainDraws
+            At least `n_draws` of each.
+        n_draws, thin : int
+            Draws of each chain, and iterations for each draw.
+        """
+        arrays = [chain.arrays() for chain in chains]
+        stacked: dict[str, Any] = {
+            name: np.stack([a[name][:n_draws] for a in arrays]) for name in arrays[0]
+        }
         return cls(
             layout=layout,
-            theta=np.stack([c.theta for c in chains]),
-            latent=np.stack([c.latent for c in chains]),
-            log_likelihood=np.stack([c.log_likelihood for c in chains]),
-            complete_data_log_likelihood=np.stack([c.complete_data_log_likelihood for c in chains]),
-            collapsed_mean=np.stack(means) if means else None,
+            **{"collapsed_mean": None, **stacked},
             moved=np.stack([c.moved for c in chains]),
             warmup=[c.warmup for c in chains],
             sampling=[c.sampling for c in chains],
-            snapshots=[c.snapshot for c in chains],
+            snapshots=[_last_within(c.snapshots, n_draws * thin) for c in chains],
         )
 
     def chain(self, index: int, n_draws: int) -> ChainDraws:
         """Return one chain's draws with room for `n_draws` in all, to be continued."""
         collapsed = self.collapsed_mean is not None
         draws = ChainDraws(n_draws, self.theta.shape[2], self.latent.shape[2], collapsed)
-        for name in ("theta", "latent", "log_likelihood", "complete_data_log_likelihood"):
-            getattr(draws, name)[: self.n_draws] = getattr(self, name)[index]
-        if draws.collapsed_mean is not None and self.collapsed_mean is not None:
-            draws.collapsed_mean[: self.n_draws] = self.collapsed_mean[index]
+        for name, values in draws.arrays().items():
+            values[: self.n_draws] = getattr(self, name)[index]
+        draws.n_kept = self.n_draws
+        draws.moved = self.moved[index]
         draws.warmup, draws.sampling = self.warmup[index], self.sampling[index]
-        draws.snapshot = self.snapshots[index]
+        draws.snapshots = [s for s in [self.snapshots[index]] if s is not None]
         return draws
 
     @property
@@ -193,3 +218,8 @@ class Trace:
         quantities = self.posterior()
         quantities["complete_data_log_likelihood"] = self.complete_data_log_likelihood
         return diagnostics.summarize(quantities)
+
+
+def _last_within(snapshots: list[Any], n_iterations: int) -> Any:
+    """Return the last snapshot after which all draws were kept; None if there is none."""
+    return next((s for s in reversed(snapshots) if s.iteration <= n_iterations), None)

@@ -6,6 +6,7 @@ A new likelihood or representation is one line in the lists here.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -34,7 +35,8 @@ class StudentT(Likelihood):
     """A user's likelihood: everything but the density comes from the defaults."""
 
     def pointwise(self, latent, params=()):
-        return stats.t.logpdf(self.y - latent, 4)
+        # stats.t.logpdf(self.y - latent, 4), which is ten times slower.
+        return math.log(0.375) - 2.5 * np.log1p(0.25 * (self.y - latent) ** 2)
 
     def sample(self, latent, params, rng):
         return latent + rng.standard_t(4, size=latent.shape)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from joint_distribution import is_invariant, one_iteration
+from joint_distribution import is_invariant, iterations
 from problems import LIKELIHOODS, PRIORS, StudentT, make_model
 from scipy import integrate
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -428,7 +428,7 @@ SWEEPS = {"condition_each_scalar": False, "whitened_updates": True}
 def test_iteration_leaves_joint_distribution_invariant(name, representation, options):
     model = make_model(LIKELIHOODS[name].make())
     settings = SamplerSettings(representation, n_latent_updates=2, **options)
-    transition = one_iteration(settings, frozen_sites(model, representation))
+    transition = iterations(settings, frozen_sites(model, representation))
     assert is_invariant(model, transition, seed=6)
 
 
@@ -443,7 +443,7 @@ def _updates_around_other_sites(likelihood):
     sites = Sites(np.full(4, 0.2), np.full(4, 1.0))
     frozen = FrozenSites(sites, 0.0, 2.0, ())
     settings = SamplerSettings("post-ep", n_latent_updates=10)
-    return model_of_latents(likelihood), one_iteration(settings, frozen)
+    return model_of_latents(likelihood), iterations(settings, frozen)
 
 
 @pytest.mark.parametrize("name", ["poisson", "logit"])
@@ -491,7 +491,7 @@ def test_sites_that_are_not_frozen_are_rejected(fault, monkeypatch):
     likelihood = Poisson(np.ones(4), exposure=np.full(4, 0.5))
     model = make_model(likelihood, X=np.linspace(0.0, 3.0, 4)[:, np.newaxis])
     settings = SamplerSettings(representation, n_latent_updates=1)
-    transition = one_iteration(settings, frozen_sites(model, representation))
+    transition = iterations(settings, frozen_sites(model, representation))
     monkeypatch.setattr(*replacement)
     assert not is_invariant(model, transition, seed=8)
 

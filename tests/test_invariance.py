@@ -1,7 +1,7 @@
 """Every likelihood x representation x update leaves the joint distribution invariant."""
 
 import pytest
-from joint_distribution import is_invariant, one_iteration
+from joint_distribution import is_invariant, iterations
 from problems import COMBINATIONS, LIKELIHOODS, make_model
 from scipy import stats
 from sklearn.gaussian_process.kernels import (
@@ -47,7 +47,7 @@ CASES = [
 def test_iteration_leaves_joint_distribution_invariant(name, representation, update):
     model = make_model(LIKELIHOODS[name].make())
     settings = SamplerSettings(representation, n_latent_updates=1, **UPDATES[update])
-    assert is_invariant(model, one_iteration(settings), seed=0)
+    assert is_invariant(model, iterations(settings), seed=0)
 
 
 #: Long steps, so that many proposals are rejected.
@@ -62,7 +62,7 @@ def test_hamiltonian_trajectories(name, representation):
     settings = SamplerSettings(
         representation, n_latent_updates=1, whitened_updates=True, **HAMILTONIAN
     )
-    assert is_invariant(model, one_iteration(settings), seed=4)
+    assert is_invariant(model, iterations(settings), seed=4)
 
 
 KERNELS = {
@@ -87,14 +87,14 @@ KERNEL_PRIORS = {
 def test_kernels(kernel, representation):
     model = make_model(LIKELIHOODS["logit"].make(), KERNELS[kernel], KERNEL_PRIORS)
     settings = SamplerSettings(representation, n_latent_updates=1, whitened_updates=True)
-    assert is_invariant(model, one_iteration(settings), seed=1)
+    assert is_invariant(model, iterations(settings), seed=1)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_hamiltonian_trajectories_with_kernels(kernel):
     model = make_model(LIKELIHOODS["logit"].make(), KERNELS[kernel], KERNEL_PRIORS)
     settings = SamplerSettings("collapsed", n_latent_updates=1, **HAMILTONIAN)
-    assert is_invariant(model, one_iteration(settings), seed=5)
+    assert is_invariant(model, iterations(settings), seed=5)
 
 
 @pytest.mark.parametrize("options", [{"mean": "zero"}, {"collapse_mean": True}], ids=str)
@@ -104,11 +104,11 @@ def test_hamiltonian_trajectories_with_kernels(kernel):
 def test_mean_offset(name, representation, options):
     model = make_model(LIKELIHOODS[name].make(), **options)
     settings = SamplerSettings(representation, n_latent_updates=1)
-    assert is_invariant(model, one_iteration(settings), seed=2)
+    assert is_invariant(model, iterations(settings), seed=2)
 
 
 def test_latent_updates_alone():
     kernel = ConstantKernel(1.0, "fixed") * RBF(1.0, "fixed")
     model = make_model(LIKELIHOODS["poisson"].make(), kernel, mean="zero")
     settings = SamplerSettings("prior-white", n_latent_updates=3)
-    assert is_invariant(model, one_iteration(settings), seed=3)
+    assert is_invariant(model, iterations(settings), seed=3)

@@ -6,7 +6,7 @@ that the tests of invariance cannot see the fault.
 
 import numpy as np
 import pytest
-from joint_distribution import is_invariant, one_iteration
+from joint_distribution import is_invariant, iterations
 from problems import LIKELIHOODS, PRIORS, make_model
 from scipy import stats
 
@@ -179,7 +179,7 @@ def test_broken_transition_is_rejected(control, monkeypatch):
     priors = BOUNDED if "clipped" in control else None
     model = make_model(LIKELIHOODS[name].make(), priors=priors)
     settings = SamplerSettings(representation, n_latent_updates=1, **options)
-    assert not is_invariant(model, one_iteration(settings), seed=0)
+    assert not is_invariant(model, iterations(settings), seed=0)
 
 
 AUGMENTED = {
@@ -204,7 +204,7 @@ def test_auxiliaries_of_other_latents_are_rejected(name, monkeypatch):
     priors = {**PRIORS, "k1__constant_value": stats.lognorm(s=0.3, scale=40.0)}
     model = make_model(LIKELIHOODS[name].make(), priors=priors)
     settings = SamplerSettings("collapsed", n_latent_updates=1)
-    assert not is_invariant(model, one_iteration(settings), seed=0)
+    assert not is_invariant(model, iterations(settings), seed=0)
 
 
 def test_auxiliaries_of_another_shape_are_rejected(monkeypatch):
@@ -214,7 +214,7 @@ def test_auxiliaries_of_another_shape_are_rejected(monkeypatch):
     )
     model = make_model(LIKELIHOODS["negative-binomial"].make())
     settings = SamplerSettings("collapsed", n_latent_updates=1, whitened_updates=True)
-    assert not is_invariant(model, one_iteration(settings), seed=0)
+    assert not is_invariant(model, iterations(settings), seed=0)
 
 
 @pytest.mark.parametrize("sites", [_sites_of_the_current_state, _fresh_sites])
@@ -224,13 +224,13 @@ def test_noise_at_the_old_theta_is_rejected(sites, monkeypatch):
     likelihood = Poisson(np.ones(4), exposure=np.full(4, 0.5))
     model = make_model(likelihood, X=np.linspace(0.0, 3.0, 4)[:, np.newaxis])
     settings = SamplerSettings("surr-site", n_latent_updates=1)
-    assert is_invariant(model, one_iteration(settings), seed=0) == (sites is _fresh_sites)
+    assert is_invariant(model, iterations(settings), seed=0) == (sites is _fresh_sites)
 
 
 def test_the_intact_transition_with_bounded_priors_is_accepted():
     model = make_model(LIKELIHOODS["logit"].make(), priors=BOUNDED)
     settings = SamplerSettings("prior-white", n_latent_updates=1, width=2.0)
-    assert is_invariant(model, one_iteration(settings), seed=0)
+    assert is_invariant(model, iterations(settings), seed=0)
 
 
 def _accepts_every_trajectory(evaluate, point, step_sizes, n_steps, rng):
@@ -256,4 +256,4 @@ def test_hamiltonian_trajectories(fault, monkeypatch):
         monkeypatch.setattr(NormalCoordinates, "log_prior", _forgets_the_slope)
     model = make_model(LIKELIHOODS["logit"].make(), priors=BOUNDED)
     settings = SamplerSettings("collapsed", n_latent_updates=1, hamiltonian=True)
-    assert is_invariant(model, one_iteration(settings), seed=0) == (fault == "none")
+    assert is_invariant(model, iterations(settings), seed=0) == (fault == "none")

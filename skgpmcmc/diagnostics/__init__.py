@@ -28,8 +28,10 @@ from ._mcse import ess_mean, mcse_mean
 from ._rank import ess_bulk, ess_tail, rhat
 from ._spectral import ess_spectral
 from ._summary import summarize
+from ._table import SummaryTable
 
 __all__ = [
+    "SummaryTable",
     "ess_bulk",
     "ess_mean",
     "ess_spectral",

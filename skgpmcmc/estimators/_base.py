@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,32 +19,34 @@ from .._covariance import check_hyperparameters, check_kernel
 from .._grid import Grid
 from .._linalg import Array
 from .._model import LatentGaussianModel
-from .._sampler import run_groups
 from .._settings import SamplerSettings
 from ..likelihoods import Likelihood
 from ..representations import REPRESENTATIONS, first_usable
 from ..trace import Trace
-from ._convergence import warn_if_not_converged
+from ._callbacks import CallbackSupportMixin, with_callbacks
+from ._convergence import warn_once
 from ._defaults import SKLEARN_BOUNDS
+from ._export import Reports
 from ._grid_prediction import GridPosteriorDraws
 from ._inputs import as_objects, check_memory, explain_inputs, memory_of_chain
 from ._mixtures import total_moments
 from ._prediction import PosteriorDraws
+from ._running import run_chains_of
 from ._updates import follows_trajectories, on_grid
-from ._warm_start import Continuation
 
 # First iterations of the warm-up that find the bulk of the posterior.
 _N_APPROXIMATE = 30
 
 
 def keeps_fitted(fit: Callable) -> Callable:
-    """Decorate `fit` so that, if it raises, the estimator stays as it was."""
+    """Decorate `fit` so that, if it raises, the estimator stays as it was; end its callbacks."""
+    fit_with_callbacks = with_callbacks(fit)
 
     @functools.wraps(fit)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(self.__dict__)
         try:
-            return fit(self, *args, **kwargs)
+            return fit_with_callbacks(self, *args, **kwargs)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -52,7 +55,7 @@ def keeps_fitted(fit: Callable) -> Callable:
     return wrapper
 
 
-class BaseMCMCGaussianProcess(BaseEstimator):
+class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
     """Base class of the estimators; not for direct use."""
 
     # What "auto" stands for: the first that the likelihood has.
@@ -72,6 +75,7 @@ class BaseMCMCGaussianProcess(BaseEstimator):
         "memory_limit": [None, Interval(Real, 0, None, closed="neither")],
         "copy_X_train": ["boolean"],
         "warm_start": ["boolean"],
+        "checkpoint": [str, PathLike, None],
         "n_jobs": [
             None,
             Interval(Integral, None, -1, closed="right"),
@@ -176,17 +180,7 @@ class BaseMCMCGaussianProcess(BaseEstimator):
             [LatentGaussianModel(kernel, X, likelihood, **options) for likelihood in group]
             for group in groups
         ]
-        continuation = Continuation.of(self, models, self.n_draws)
-        self._traces = run_groups(
-            models,
-            settings,
-            n_chains=self.n_chains,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-            previous=continuation.previous(self) if self.warm_start else None,
-        )
-        self._continuation = continuation
+        self._traces = run_chains_of(self, models, settings)
         self._latent_kernel, self._jitter = kernel, models[0][0].jitter
         self._grid = grid
         self._set_fitted([trace for group in self._traces for trace in group], labels)
@@ -209,13 +203,18 @@ class BaseMCMCGaussianProcess(BaseEstimator):
             }
         kernels = [self._median_kernel(trace) for trace in traces]
         self.kernel_ = kernels[0] if labels is None else CompoundKernel(kernels)
-        self.n_iter_ = self.n_warmup + self.n_draws * self.thin
+        n_draws = traces[0].n_draws
+        self.n_iter_ = self.n_warmup + n_draws * self.thin
         layout = traces[0].layout
         self.priors_ = {
             name: [prior.distribution for prior in layout.priors[where]]
             for name, where in layout.groups.items()
         }
-        warn_if_not_converged(self.diagnostics_, self.n_draws, self.n_warmup, self._advice())
+        stopped = n_draws < self.n_draws and (
+            f"fit was stopped: {n_draws} of n_draws={self.n_draws} draws of each chain are kept. "
+            "To go on from here, fit again with warm_start=True. "
+        )
+        warn_once(self.diagnostics_, n_draws, self.n_warmup, stopped or "", self._advice())
 
     def _advice(self) -> str:
         """Return what else may be wrong where the chains have not converged."""

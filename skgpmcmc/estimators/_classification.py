@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
 from ..likelihoods import Bernoulli, BernoulliLogit, BernoulliProbit, Binomial, SoftmaxClass
+from ..likelihoods._log_gamma import log_binomial
 from ..likelihoods._validation import check_counts, check_trials
 from ._base import BaseMCMCGaussianProcess, keeps_fitted
 from ._defaults import FEATURE_FACTOR, DataScaledPriors, default_kernel
@@ -32,6 +34,7 @@ from ._inputs import (
 )
 from ._logistic_counts import binomial_log_pmf
 from ._mixtures import log_mean_exp, normal_nodes, normal_quantiles, softmax_probabilities
+from ._observed import Observed
 from ._prediction import sample_latent
 
 _LINKS: dict[str, type[Bernoulli]] = {"logit": BernoulliLogit, "probit": BernoulliProbit}
@@ -104,12 +107,18 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         Whether `fit` with a larger `n_draws`, and all else as before, continues the chains:
         250 draws and then 500 are the draws of 500 in one go, bit for bit (`random_state`
         matters for the first fit only).
+    checkpoint : str or path-like, default=None
+        Directory in which draws and states of the chains are kept while they run. If the
+        process dies, `fit` with the same arguments goes on from there, to the same draws, bit
+        for bit; a directory of other data, parameters or versions is refused. A larger `n_draws`
+        continues the chains. One directory for each fit: not in a search over parameters.
     n_jobs : int, default=None
         Chains that run at the same time; the draws do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Determines all draws.
     verbose : int, default=0
-        joblib's verbosity over chains.
+        1 shows progress: a bar if tqdm is installed, a few lines for each chain otherwise.
+        More is joblib's verbosity, plus one.
 
     Attributes
     ----------
@@ -183,6 +192,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         memory_limit: float | None = 8.0,
         copy_X_train: bool = True,
         warm_start: bool = False,
+        checkpoint: str | PathLike | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -203,6 +213,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         self.memory_limit = memory_limit
         self.copy_X_train = copy_X_train
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -246,17 +257,18 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         """
         X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train)
         weights = check_sample_weight(sample_weight, len(y))
+        numbers = np.arange(len(y))
         groups: Sequence[Sequence[Bernoulli | Binomial]]
         if trials is None:
             check_labels(y)
             check_classification_targets(y)
-            weights, (X, y) = drop_weightless(weights, X, y)
+            weights, (X, y, numbers) = drop_weightless(weights, X, y, numbers)
             codes = self._set_classes(y, weights)
             self.X_train_, index = share_latents(X, self.kernel)
             groups = self._likelihoods(codes, latent_index=index, sample_weight=weights)
         else:
             y, trials = check_successes(y, trials)
-            weights, (X, y, trials) = drop_weightless(weights, X, y, trials)
+            weights, (X, y, trials, numbers) = drop_weightless(weights, X, y, trials, numbers)
             self.classes_, self.n_classes_ = np.array([0, 1]), 2
             self.X_train_, index = share_latents(X, self.kernel)
             groups = [[self._likelihood_of_trials(y, trials, index, weights)]]
@@ -271,6 +283,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
             bounds_are_set=self.kernel is not None,
         )
         labels = None if len(groups) * len(groups[0]) == 1 else self.classes_.tolist()
+        self._observed = self._observe(groups, numbers, y, trials, weights)
         self._sample(kernel, groups, labels, defaults=defaults)
         self._likelihood = groups[0][0]
         self._is_softmax, self._is_logit = self.multi_class == "softmax", self.link == "logit"
@@ -287,6 +300,21 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
                 + ("." if weights is None else ", in the rows of positive sample_weight.")
             )
         return codes
+
+    def _observe(
+        self,
+        groups: Sequence[Sequence[Bernoulli | Binomial]],
+        numbers: NDArray[np.intp],
+        y: NDArray,
+        trials: Array | None,
+        weights: Array | None,
+    ) -> Observed:
+        """Return the rows; successes and failures that are rows of their own make one."""
+        log_base: float | Array = 0.0
+        if trials is not None and self.link == "probit":
+            log_base = log_binomial(y, trials - y + 1.0)
+        per_row = {"sample_weight": weights, "trials": trials}
+        return Observed(groups, numbers, y, per_row, log_base)
 
     def _likelihood_of_trials(
         self, y: Array, trials: Array, index: NDArray[np.intp] | None, weights: Array | None

@@ -3,44 +3,57 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 from sklearn.exceptions import ConvergenceWarning
 
-# Beyond these a quantity is reported as not converged (Vehtari et al. 2021 ask for
-# R-hat below 1.01 and 400 effective draws for publication; a warning at every fit
-# that is good enough for predictions would be ignored).
-_MAX_RHAT = 1.05
-_MIN_ESS = 100.0
+from .._warn import warn_user
+from ..diagnostics._table import MAX_RHAT, MIN_ESS
 
 
-def warn_if_not_converged(
-    diagnostics: dict[str, dict[str, float]], n_draws: int, n_warmup: int, advice: str
+def warn_once(
+    diagnostics: dict[str, dict[str, float]],
+    n_draws: int,
+    n_warmup: int,
+    stopped: str,
+    advice: str,
 ) -> None:
-    """Warn once, naming the worst quantity and what to do."""
-    name = max(diagnostics, key=lambda n: _badness(diagnostics[n]))
+    """Warn once if the chains were stopped or have not converged: the worst quantity, what to do.
+
+    Parameters
+    ----------
+    diagnostics : dict
+        Name of a quantity -> its diagnostics.
+    n_draws, n_warmup : int
+        Draws of each chain, and iterations before them.
+    stopped : str
+        What to say where the chains were stopped; empty where they were not.
+    advice : str
+        What else to say where they have not converged.
+    """
+    name = max(diagnostics, key=lambda n: badness(diagnostics[n]))
     row = diagnostics[name]
-    if _badness(row) <= 1.0:
+    if badness(row) <= 1.0:
+        if stopped:
+            warn_user(f"{stopped}They have converged.", ConvergenceWarning)
         return
     faults = []
-    if not row["rhat"] <= _MAX_RHAT:
-        faults.append(f"R-hat {row['rhat']:.3f} (should be at most {_MAX_RHAT})")
-    if not row["ess_bulk"] >= _MIN_ESS:
+    if not row["rhat"] <= MAX_RHAT:
+        faults.append(f"R-hat {row['rhat']:.3f} (should be at most {MAX_RHAT})")
+    if not row["ess_bulk"] >= MIN_ESS:
         faults.append(
-            f"{row['ess_bulk']:.0f} effective draws (bulk; should be at least {_MIN_ESS:.0f})"
+            f"{row['ess_bulk']:.0f} effective draws (bulk; should be at least {MIN_ESS:.0f})"
         )
-    warnings.warn(
-        f"The chains have not converged: the worst quantity is {name!r} with "
+    warn_user(
+        f"{stopped}The chains have not converged: the worst quantity is {name!r} with "
         f"{' and '.join(faults)}. Raise n_draws (now {n_draws}; warm_start=True continues the "
         f"chains), or start afresh with more n_warmup (now {n_warmup}) or narrower priors. The "
         f"table of all quantities is in diagnostics_.{advice}",
         ConvergenceWarning,
-        stacklevel=7,
     )
 
 
-def _badness(row: dict[str, float]) -> float:
+def badness(row: dict[str, float]) -> float:
     """Return how far R-hat or ESS is beyond its limit: above 1 where one is."""
-    ratios = (row["rhat"] - 1.0) / (_MAX_RHAT - 1.0), _MIN_ESS / max(row["ess_bulk"], 1e-300)
+    ratios = (row["rhat"] - 1.0) / (MAX_RHAT - 1.0), MIN_ESS / max(row["ess_bulk"], 1e-300)
     # NaN: a quantity that never moved, or too few draws to tell.
     return max(math.inf if math.isnan(ratio) else ratio for ratio in ratios)

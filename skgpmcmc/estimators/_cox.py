@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,6 +36,7 @@ from ._inputs import (
 )
 from ._logistic_counts import negative_binomial_log_pmf, negative_binomial_quantiles
 from ._mixtures import log_mean_exp, normal_quantiles
+from ._observed import Observed
 from ._prediction import sample_latent, spread
 
 # Of the log rate. The tail of the variance v must be lighter than exp(-v / 2), or the
@@ -115,12 +117,18 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         Whether `fit` with a larger `n_draws`, and all else as before, continues the chains:
         250 draws and then 500 are the draws of 500 in one go, bit for bit (`random_state`
         matters for the first fit only).
+    checkpoint : str or path-like, default=None
+        Directory in which draws and states of the chains are kept while they run. If the
+        process dies, `fit` with the same arguments goes on from there, to the same draws, bit
+        for bit; a directory of other data, parameters or versions is refused. A larger `n_draws`
+        continues the chains. One directory for each fit: not in a search over parameters.
     n_jobs : int, default=None
         Chains that run at the same time; the draws do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Determines all draws.
     verbose : int, default=0
-        joblib's verbosity over chains.
+        1 shows progress: a bar if tqdm is installed, a few lines for each chain otherwise.
+        More is joblib's verbosity, plus one.
 
     Attributes
     ----------
@@ -204,6 +212,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         memory_limit: float | None = 8.0,
         copy_X_train: bool = True,
         warm_start: bool = False,
+        checkpoint: str | PathLike | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -224,6 +233,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         self.memory_limit = memory_limit
         self.copy_X_train = copy_X_train
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -275,7 +285,8 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         y = check_counts(y)
         exposure = check_exposure(exposure, len(y))
         weights = check_sample_weight(sample_weight, len(y))
-        weights, (X, y, exposure) = drop_weightless(weights, X, y, exposure)
+        numbers = np.arange(len(y))
+        weights, (X, y, exposure, numbers) = drop_weightless(weights, X, y, exposure, numbers)
         rate = check_rate(y, exposure, weights)
         distinct, index = share_latents(X, self.kernel)
         kernel = default_kernel(distinct) if self.kernel is None else self.kernel
@@ -305,6 +316,8 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         def defaults(spec: HyperparameterSpec, element: int) -> Any:
             return _DISPERSION_PRIOR if spec.name == "dispersion" else scaled(spec, element)
 
+        per_row = {"sample_weight": weights, "exposure": exposure}
+        self._observed = Observed([[likelihood]], numbers, y, per_row)
         self._sample(kernel, [[likelihood]], defaults=defaults, grid=grid)
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,6 +36,7 @@ from ._inputs import (
     share_latents,
 )
 from ._mixtures import log_mean_exp, normal_log_density, normal_quantiles
+from ._observed import Observed
 from ._prediction import PosteriorDraws, sample_latent, spread
 from ._student_t_mixtures import student_t_log_density, student_t_quantiles
 
@@ -113,12 +115,18 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         Whether `fit` with a larger `n_draws`, and all else as before, continues the chains:
         250 draws and then 500 are the draws of 500 in one go, bit for bit (`random_state`
         matters for the first fit only).
+    checkpoint : str or path-like, default=None
+        Directory in which draws and states of the chains are kept while they run. If the
+        process dies, `fit` with the same arguments goes on from there, to the same draws, bit
+        for bit; a directory of other data, parameters or versions is refused. A larger `n_draws`
+        continues the chains. One directory for each fit: not in a search over parameters.
     n_jobs : int, default=None
         Chains that run at the same time; the draws do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Determines all draws.
     verbose : int, default=0
-        joblib's verbosity over chains.
+        1 shows progress: a bar if tqdm is installed, a few lines for each chain otherwise.
+        More is joblib's verbosity, plus one.
 
     Attributes
     ----------
@@ -190,6 +198,7 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         memory_limit: float | None = 8.0,
         copy_X_train: bool = True,
         warm_start: bool = False,
+        checkpoint: str | PathLike | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -212,6 +221,7 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         self.memory_limit = memory_limit
         self.copy_X_train = copy_X_train
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -251,7 +261,9 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         y = check_targets(y)
         alpha = number_per_row("alpha", self.alpha, len(y), zero=True)
         weights = check_sample_weight(sample_weight, len(y))
-        weights, (X, y, alpha) = drop_weightless(weights, X, y, alpha)
+        numbers = np.arange(len(y))
+        weights, (X, y, alpha, numbers) = drop_weightless(weights, X, y, alpha, numbers)
+        given = y
         self._set_scale(y, weights)
         y = (y - self._y_mean) / self._y_scale
         if self.normalize_y:
@@ -277,6 +289,15 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
             mean=(centre, np.sqrt(variance)),
             bounds_are_set=self.kernel is not None,
             names=split.names,
+        )
+        self._observed = Observed(
+            [[self._noise_likelihood]],
+            numbers,
+            given,
+            {"sample_weight": weights},
+            log_base=-np.log(self._y_scale),
+            location=self._y_mean,
+            scale=self._y_scale,
         )
         self._split = split
         # Parameters may be set anew after fit; predictions are of what was fitted.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +10,13 @@ from typing import Any
 import joblib
 
 from .._model import LatentGaussianModel
+from .._warn import warn_user
 from ..trace import Trace
 
 # Parameters that the draws do not depend on, or not on their values at the first fit. Priors
 # are compared as they were resolved: distributions that are made anew are the same priors.
 _MAY_CHANGE = {
+    "checkpoint",
     "copy_X_train",
     "max_prediction_draws",
     "memory_limit",
@@ -27,28 +28,26 @@ _MAY_CHANGE = {
     "warm_start",
 }
 
+# In place of the hash of a value that has none.
+_IDENTITY = "identity:"
+
 
 @dataclass(frozen=True)
 class Continuation:
-    """Fingerprints of all that the chains of a fit depend on, and their length.
+    """Fingerprints of all that the chains of a fit depend on, but the seed.
 
     Attributes
     ----------
     parameters, data, priors : dict
         What users know it as -> hash. Each depends on those before it.
-    n_draws : int
-        Draws that each chain kept.
     """
 
     parameters: dict[str, str]
     data: dict[str, str]
     priors: dict[str, str]
-    n_draws: int
 
     @classmethod
-    def of(
-        cls, estimator: Any, models: Sequence[Sequence[LatentGaussianModel]], n_draws: int
-    ) -> Continuation:
+    def of(cls, estimator: Any, models: Sequence[Sequence[LatentGaussianModel]]) -> Continuation:
         """Describe a fit that is about to run."""
         values = estimator.get_params(deep=False)
         parameters = {n: _hash(v) for n, v in values.items() if n not in _MAY_CHANGE}
@@ -62,7 +61,25 @@ class Continuation:
              prior.distribution.kwds, prior.support)
             for prior in models[0][0].layout.priors
         ]  # fmt: skip
-        return cls(parameters, data, {"priors": _hash(priors)}, n_draws)
+        return cls(parameters, data, {"priors": _hash(priors)})
+
+    def portable(self) -> dict[str, str]:
+        """Return all fingerprints, which mean the same in another process.
+
+        Raises
+        ------
+        ValueError
+            If a value cannot be pickled, and so has none.
+        """
+        prints = self.parameters | self.data | self.priors
+        unknown = [name for name, value in prints.items() if value.startswith(_IDENTITY)]
+        if unknown:
+            raise ValueError(
+                f"checkpoint needs parameters that can be pickled, to tell whether they are the "
+                f"same in another process; got others for {', '.join(unknown)}. Define functions "
+                "and classes in a module, not as lambda or inside a function."
+            )
+        return prints
 
     def previous(self, estimator: Any) -> list[list[Trace]] | None:
         """Return the traces to be continued, None if there are none.
@@ -85,16 +102,22 @@ class Continuation:
                 "warm_start=True continues the chains of the last fit, but these differ from it: "
                 f"{'; '.join(changed)}. Pass the same, or set warm_start=False to start afresh."
             )
-        if self.n_draws < old.n_draws:
+        traces: list[list[Trace]] = list(estimator._traces)
+        first = traces[0][0]
+        if first.n_chains < estimator.n_chains:
             raise ValueError(
-                f"n_draws={self.n_draws} must be at least {old.n_draws}, the draws of the last "
-                "fit, when warm_start=True."
+                f"warm_start=True continues n_chains={estimator.n_chains} chains, but only "
+                f"{first.n_chains} of the last fit are left: the others' processes died. Set "
+                "warm_start=False to start afresh."
             )
-        if self.n_draws == old.n_draws:
-            warnings.warn(
-                "warm_start=True without a larger n_draws adds no draws.", UserWarning, stacklevel=7
+        if estimator.n_draws < first.n_draws:
+            raise ValueError(
+                f"n_draws={estimator.n_draws} must be at least {first.n_draws}, the draws of the "
+                "last fit, when warm_start=True."
             )
-        return list(estimator._traces)
+        if estimator.n_draws == first.n_draws:
+            warn_user("warm_start=True without a larger n_draws adds no draws.", UserWarning)
+        return traces
 
 
 def _differences(new: dict[str, str], old: dict[str, str]) -> list[str]:
@@ -106,4 +129,4 @@ def _hash(part: Any) -> str:
     try:
         return str(joblib.hash(part))
     except (pickle.PicklingError, AttributeError, TypeError):
-        return str(id(part))
+        return f"{_IDENTITY}{id(part)}"

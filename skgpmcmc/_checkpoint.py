@@ -1,0 +1,204 @@
+"""Draws and states of chains on disk, from which a process that was killed goes on."""
+
+from __future__ import annotations
+
+import json
+import time
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _plain
+from ._chain import ChainSnapshot
+from ._coupled import GroupSnapshot
+from ._files import replace_file, save_arrays
+from ._model import LatentGaussianModel
+from .likelihoods import Sites
+from .representations._noise import FrozenSites
+from .trace import ChainDraws, Costs
+from .updates import HamiltonianTuner, WidthAdapter
+
+_FORMAT = 1
+_DESCRIPTION, _STATE = "checkpoint.json", "state.npz"
+_SECONDS_BETWEEN_SAVES = 1.0
+# Of which there are instances in a state.
+_CLASSES = (
+    ChainSnapshot,
+    Costs,
+    FrozenSites,
+    GroupSnapshot,
+    HamiltonianTuner,
+    Sites,
+    WidthAdapter,
+)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A directory with draws and states of the chains of one fit.
+
+    Attributes
+    ----------
+    path : Path
+        The directory; `open` makes it.
+    description : dict
+        What the user knows it as -> string; all that the draws depend on but the seed.
+    """
+
+    path: Path
+    description: dict[str, str]
+
+    def open(self, entropy: list[int], *, seed_is_given: bool) -> list[int]:
+        """Return the entropy of the chains that are there; a new directory gets the given one.
+
+        Parameters
+        ----------
+        entropy : list of int
+            What all generators are made from.
+        seed_is_given : bool
+            Whether it must be that of the chains that are there.
+
+        Raises
+        ------
+        ValueError
+            If the directory has something else, or anything differs; it says what.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        for part in self.path.glob("**/*.part"):
+            part.unlink(missing_ok=True)
+        file = self.path / _DESCRIPTION
+        if not file.exists():
+            if any(self.path.iterdir()):
+                raise ValueError(
+                    f"checkpoint must be a directory that is new, empty or has a checkpoint of "
+                    f"the same fit; got {str(self.path)!r}, which has other files."
+                )
+            text = json.dumps({"format": _FORMAT, "entropy": entropy, **self.description}, indent=1)
+            replace_file(file, lambda f: f.write(text.encode()))
+            return entropy
+        old = self._read(file)
+        changed = [n for n, value in self.description.items() if old.get(n) != value]
+        if seed_is_given and old["entropy"] != entropy:
+            changed.append("random_state")
+        if changed:
+            raise ValueError(
+                f"checkpoint={str(self.path)!r} has the chains of another fit: these differ from "
+                f"it: {'; '.join(changed)}. Pass the same, or another directory, or delete this "
+                "one to start afresh."
+            )
+        return list(old["entropy"])
+
+    def _read(self, file: Path) -> dict[str, Any]:
+        try:
+            old = json.loads(file.read_bytes())
+            if old["format"] != _FORMAT:
+                raise ValueError(f"its format is {old['format']}, not {_FORMAT}")
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"checkpoint={str(self.path)!r} cannot be read ({error}). Pass another directory, "
+                "or delete this one to start afresh."
+            ) from error
+        return old
+
+    def chain(self, number: int) -> ChainFile:
+        """Return where one chain's draws are kept."""
+        return ChainFile(self.path / f"chain-{number}")
+
+
+class ChainFile:
+    """Draws and state of one chain, of one latent function or of several coupled ones.
+
+    Draws are added in files of their own; the state, written after them, says how many
+    of them belong to it.
+
+    Parameters
+    ----------
+    directory : Path
+        Of this chain alone.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        # How many draws are saved, and the first one of each file of draws.
+        self._n_saved = 0
+        self._starts: list[int] = []
+        self._last = time.monotonic()
+
+    def save_if_due(self, draws: Sequence[ChainDraws]) -> None:
+        """Write what is new, unless that was done within the last second."""
+        if time.monotonic() - self._last >= _SECONDS_BETWEEN_SAVES:
+            self.save(draws)
+
+    def save(self, draws: Sequence[ChainDraws]) -> None:
+        """Write the draws that are new, then the state."""
+        self._directory.mkdir(exist_ok=True)
+        first, end = self._n_saved, draws[0].n_kept
+        if end > first:
+            arrays = {
+                f"{name}-{c}": values[first:end]
+                for c, drawn in enumerate(draws)
+                for name, values in drawn.arrays().items()
+            }
+            replace_file(self._file_of(first), lambda file: save_arrays(file, arrays))
+            self._starts.append(first)
+        self._n_saved = max(first, end)
+        state = {
+            "n_saved": self._n_saved,
+            "starts": self._starts,
+            "snapshots": draws[0].snapshots[-1:],
+            "functions": [(drawn.moved, drawn.warmup, drawn.sampling) for drawn in draws],
+        }
+        _plain.save(self._directory / _STATE, state, _CLASSES)
+        self._last = time.monotonic()
+
+    def load(self, models: Sequence[LatentGaussianModel], n_draws: int) -> list[ChainDraws] | None:
+        """Return the draws that were saved, with room for more; None if there are none.
+
+        Parameters
+        ----------
+        models : sequence of LatentGaussianModel
+            One for each latent function.
+        n_draws : int
+            Draws that there is to be room for.
+
+        Raises
+        ------
+        ValueError
+            If a file is damaged, or there are more draws.
+        """
+        if not (self._directory / _STATE).exists():
+            return None
+        try:
+            return self._load(models, n_draws)
+        except (KeyError, OSError, TypeError, zipfile.BadZipFile) as error:
+            raise ValueError(
+                f"the checkpoint's {str(self._directory)!r} is damaged ({error}). Delete that "
+                "directory: its chain begins anew, to the same draws."
+            ) from error
+
+    def _load(self, models: Sequence[LatentGaussianModel], n_draws: int) -> list[ChainDraws]:
+        state = _plain.load(self._directory / _STATE, _CLASSES)
+        self._n_saved, self._starts = state["n_saved"], state["starts"]
+        if self._n_saved > n_draws:
+            raise ValueError(
+                f"n_draws={n_draws} must be at least {self._n_saved}, the draws that are in the "
+                "checkpoint. Raise it, or pass another directory."
+            )
+        draws = [ChainDraws.for_model(model, n_draws) for model in models]
+        for drawn, costs in zip(draws, state["functions"], strict=True):
+            drawn.moved, drawn.warmup, drawn.sampling = costs
+            drawn.n_kept = self._n_saved
+        draws[0].snapshots = state["snapshots"]
+        for first, end in zip(self._starts, [*self._starts[1:], self._n_saved], strict=True):
+            with np.load(self._file_of(first), allow_pickle=False) as file:
+                for c, drawn in enumerate(draws):
+                    for name, values in drawn.arrays().items():
+                        values[first:end] = file[f"{name}-{c}"][: end - first]
+        return draws
+
+    def _file_of(self, first: int) -> Path:
+        return self._directory / f"draws-{first:09d}.npz"

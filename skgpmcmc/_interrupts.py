@@ -1,0 +1,76 @@
+"""Ctrl-C: chains end after the iteration that they are in, wherever they run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+
+class StopSignal:
+    """Tells chains to stop, also those in other processes of this machine.
+
+    Parameters
+    ----------
+    path : Path, optional
+        Of a file that stands for the signal in other processes, to which this object is
+        pickled. Without it the signal reaches chains of this process only.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._is_set = False
+
+    def set(self) -> None:
+        """Tell the chains to stop."""
+        self._is_set = True
+        if self._path is not None:
+            self._path.touch()
+
+    def is_set(self) -> bool:
+        """Return whether the chains are to stop."""
+        if not self._is_set and self._path is not None:
+            self._is_set = self._path.exists()
+        return self._is_set
+
+
+@contextmanager
+def stops_on_interrupt(stop: StopSignal) -> Iterator[None]:
+    """Let the first Ctrl-C set the signal, and a second one raise KeyboardInterrupt.
+
+    Only where Python's own handler is in place, in the main thread: whoever has installed
+    another one, or runs this in a thread, knows better.
+    """
+    own = signal.default_int_handler
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGINT) is not own:
+        yield
+        return
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, own)
+        stop.set()
+
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, own)
+
+
+@contextmanager
+def leaves_interrupts_to(process: int) -> Iterator[None]:
+    """Ignore Ctrl-C, which a terminal sends to workers too, but in the given process."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if os.getpid() == process or not in_main_thread:
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

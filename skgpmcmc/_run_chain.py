@@ -1,0 +1,232 @@
+"""Run one chain: warm-up, kept draws, and points from which it can be continued."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ._checkpoint import ChainFile
+from ._coupled import ChainGroup
+from ._interrupts import StopSignal, leaves_interrupts_to
+from ._linalg import Array
+from ._model import LatentGaussianModel
+from ._progress import Reporter
+from ._settings import SamplerSettings
+from .trace import ChainDraws, Costs
+
+# Iterations between two points from which a chain can be continued. At each the
+# covariance is constructed afresh: one proposal's worth.
+_SNAPSHOT_INTERVAL = 50
+# Points that are kept while the chain runs, evenly spread over it.
+_MOST_SNAPSHOTS = 20
+
+
+class Target:
+    """What a chain samples, as an object that schedulers can send once to each machine.
+
+    Parameters
+    ----------
+    models : sequence of LatentGaussianModel
+        One for each latent function.
+    """
+
+    def __init__(self, models: Sequence[LatentGaussianModel]) -> None:
+        self.models = models
+
+    def __sizeof__(self) -> int:
+        """Return about how many bytes the data have: Dask sends large arguments only once."""
+        return sum(getattr(m.X, "nbytes", 0) + 8 * m.n_latent for m in self.models) + 2000
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a chain has to do with others than itself; none of it changes a draw.
+
+    Attributes
+    ----------
+    parent : int
+        Process that Ctrl-C is meant for.
+    stop : StopSignal
+        Says when to stop.
+    reporter : Reporter or None
+        Is told how far the chain is.
+    file : ChainFile or None
+        Keeps the chain's draws and state.
+    """
+
+    parent: int
+    stop: StopSignal
+    reporter: Reporter | None = None
+    file: ChainFile | None = None
+
+
+def run_chain(
+    models: Sequence[LatentGaussianModel],
+    settings: SamplerSettings,
+    seed: np.random.SeedSequence,
+    theta: Array | None,
+    previous: list[ChainDraws] | None,
+    surroundings: Surroundings,
+) -> list[ChainDraws]:
+    """Run one chain of one latent function, or of several coupled ones, on one BLAS thread.
+
+    Parameters
+    ----------
+    models : sequence of LatentGaussianModel
+        The target, one for each latent function.
+    settings : SamplerSettings
+        How it is sampled.
+    seed : numpy.random.SeedSequence
+        Of this chain alone.
+    theta : ndarray of shape (n_parameters,) or None
+        Starting point; None is a draw from the prior.
+    previous : list of ChainDraws or None
+        Draws of the same chain, with room for those to come: it is continued.
+    surroundings : Surroundings
+        Where to report to, and when to stop.
+
+    Returns
+    -------
+    draws : list of ChainDraws
+        Kept draws and costs, for each latent function; none are kept where the chain
+        was stopped before the end of its warm-up.
+    """
+    # Overflow and NaN in a proposal are rejections, not warnings.
+    with (
+        leaves_interrupts_to(surroundings.parent),
+        threadpool_limits(limits=1, user_api="blas"),
+        np.errstate(all="ignore"),
+    ):
+        start = Costs(seconds=time.process_time())
+        if surroundings.stop.is_set():
+            return [ChainDraws.for_model(model, settings.n_draws) for model in models]
+        if previous is None and surroundings.file is not None:
+            previous = surroundings.file.load(models, settings.n_draws)
+        if previous is not None and previous[0].snapshots:
+            return _continue(models, settings, previous, surroundings, start)
+        draws = [ChainDraws.for_model(model, settings.n_draws) for model in models]
+        group = ChainGroup.start(models, settings, seed, theta)
+        _begin_report(group, settings, surroundings, 0)
+        if _warm_up(group, settings, surroundings):
+            costs = group.costs()
+            for drawn, own in zip(draws, costs, strict=True):
+                drawn.warmup = own - start
+            _Sampling(group, settings, draws, surroundings, costs).run(0)
+        return draws
+
+
+def _begin_report(
+    group: ChainGroup, settings: SamplerSettings, surroundings: Surroundings, n_done: int
+) -> None:
+    if surroundings.reporter is not None:
+        n_iterations = settings.n_warmup + settings.n_draws * settings.thin
+        surroundings.reporter.start(n_done, settings.n_warmup, n_iterations, group.share_moved)
+
+
+def _continue(
+    models: Sequence[LatentGaussianModel],
+    settings: SamplerSettings,
+    draws: list[ChainDraws],
+    surroundings: Surroundings,
+    start: Costs,
+) -> list[ChainDraws]:
+    """Continue a chain from its last snapshot.
+
+    What it did between that and its end is done again, to the same numbers.
+    """
+    if draws[0].n_kept == settings.n_draws:
+        return draws
+    snapshot = draws[0].snapshots[-1]
+    group = ChainGroup.restore(models, settings, snapshot)
+    _begin_report(group, settings, surroundings, settings.n_warmup + snapshot.iteration)
+    before = [start - drawn.sampling for drawn in draws]
+    _Sampling(group, settings, draws, surroundings, before).run(snapshot.iteration)
+    return draws
+
+
+def _warm_up(group: ChainGroup, settings: SamplerSettings, surroundings: Surroundings) -> bool:
+    """Run the warm-up; return whether it came to its end."""
+    for iteration in range(settings.n_warmup):
+        if surroundings.stop.is_set():
+            return False
+        group.warm_up(iteration)
+        if surroundings.reporter is not None:
+            surroundings.reporter(iteration + 1)
+    group.end_warm_up()
+    return True
+
+
+@dataclass
+class _Sampling:
+    """The part of a chain whose draws are kept.
+
+    Attributes
+    ----------
+    group : ChainGroup
+        The warm chain.
+    settings : SamplerSettings
+        How it runs.
+    draws : list of ChainDraws
+        Where its draws go.
+    surroundings : Surroundings
+        Where to report to, and when to stop.
+    before : list of Costs
+        Costs of the group that are not of this part.
+    n_done : int
+        Iterations until now.
+    """
+
+    group: ChainGroup
+    settings: SamplerSettings
+    draws: list[ChainDraws]
+    surroundings: Surroundings
+    before: list[Costs]
+    n_done: int = 0
+
+    def run(self, first: int) -> None:
+        """Run from an iteration to the end, or until told to stop."""
+        surroundings, thin = self.surroundings, self.settings.thin
+        self.n_done = first
+        for iteration in range(first, self.settings.n_draws * thin):
+            if surroundings.stop.is_set():
+                break
+            if iteration % _SNAPSHOT_INTERVAL == 0:
+                self._take_snapshot(iteration)
+            self.group.iterate()
+            n_kept, rest = divmod(iteration + 1, thin)
+            if rest == 0:
+                self._record(n_kept)
+            if surroundings.reporter is not None:
+                surroundings.reporter(self.settings.n_warmup + iteration + 1)
+            self.n_done = iteration + 1
+        self._account()
+        if surroundings.file is not None:
+            surroundings.file.save(self.draws)
+
+    def _take_snapshot(self, iteration: int) -> None:
+        """Keep a point from which the chain can be continued, if there is one; save what is due."""
+        snapshot, kept = self.group.snapshot(iteration), self.draws[0].snapshots
+        if snapshot is not None:
+            kept.append(snapshot)
+        if len(kept) > _MOST_SNAPSHOTS:
+            del kept[-2::-2]
+        if self.surroundings.file is not None:
+            self._account()
+            self.surroundings.file.save_if_due(self.draws)
+
+    def _record(self, n_kept: int) -> None:
+        self.group.record(self.draws, n_kept - 1)
+        for drawn in self.draws:
+            # What is done again was there before.
+            drawn.n_kept = max(drawn.n_kept, n_kept)
+
+    def _account(self) -> None:
+        """Write down what this part cost until now, and how often theta moved."""
+        chains, n_done = self.group.chains, max(self.n_done, 1)
+        for drawn, chain, before in zip(self.draws, chains, self.before, strict=True):
+            drawn.sampling = chain.costs() - before
+            drawn.moved = chain.n_moved / n_done

@@ -1,0 +1,337 @@
+"""Predictions along one column of X."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length
+
+from .._linalg import Array
+from ._checks import as_matrix, check_levels, check_names, unwrap
+from ._predictions import curves, observed
+from ._style import (
+    BLUE,
+    BLUES,
+    GREY,
+    SMALL,
+    colour_of,
+    hide_frame,
+    require_matplotlib,
+    single_axes,
+)
+
+_GOLDEN = 0.6180339887498949
+# Where data of the classes 0 and 1 are drawn, outside of the probabilities.
+_STRIP, _STRIP_HEIGHT = 0.03, 0.08
+_ROW_HEIGHT = 0.04
+
+
+class PredictiveDisplay:
+    """Predictions along one column of X: means, intervals, and data.
+
+    It is recommended to use `from_estimator`.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_points,)
+        Values of the column.
+    mean : ndarray of shape (n_curves, n_points)
+        Predictions; a curve for each class, if there are several.
+    intervals : ndarray of shape (n_curves, n_levels, n_points, 2)
+        Lower and upper ends.
+    confidence_levels : sequence of float
+        Of the intervals, the widest one first.
+    labels : list of str
+        One for each curve.
+    x_observed : ndarray of shape (n_samples,), default=None
+        Values of the column in the data.
+    y_observed : ndarray of shape (n_curves, n_samples), default=None
+        What was observed there; 1 or 0 for probabilities.
+    is_probability : bool, default=False
+        Whether the curves are probabilities. Data are then drawn outside of [0, 1]: above
+        where a row is of the curve's class, below where it is not.
+    xlabel, ylabel : str, default="x", "y"
+        Labels of the axes.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+        Figure that holds the axes.
+    ax_ : matplotlib Axes
+        Axes with the curves.
+    lines_ : list of Line2D
+        Means, one for each curve.
+    bands_ : list of PolyCollection
+        Intervals: all of a single curve, the widest one of several.
+    points_ : list of Line2D
+        Data, for each curve; empty without.
+
+    See Also
+    --------
+    IntensityDisplay : The rate of a Cox process over time or on a map.
+    sklearn.inspection.PartialDependenceDisplay : Averages over the other columns.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np
+    >>> from skgpmcmc.displays import PredictiveDisplay
+    >>> x = np.linspace(0.0, 1.0, 5)
+    >>> interval = np.stack([x - 1.0, x + 1.0], axis=-1)[None, None]
+    >>> display = PredictiveDisplay(
+    ...     x, x[None], interval, confidence_levels=[0.9], labels=["mean"]
+    ... )
+    >>> len(display.plot().lines_)
+    1
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(
+        self,
+        x: Array,
+        mean: Array,
+        intervals: Array,
+        *,
+        confidence_levels: Sequence[float],
+        labels: Sequence[str],
+        x_observed: Array | None = None,
+        y_observed: Array | None = None,
+        is_probability: bool = False,
+        xlabel: str = "x",
+        ylabel: str = "y",
+    ) -> None:
+        self.x = x
+        self.mean = mean
+        self.intervals = intervals
+        self.confidence_levels = confidence_levels
+        self.labels = labels
+        self.x_observed = x_observed
+        self.y_observed = y_observed
+        self.is_probability = is_probability
+        self.xlabel = xlabel
+        self.ylabel = ylabel
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        feature: int | str = 0,
+        held: str | Mapping[int | str, float] = "median",
+        target: Any = None,
+        exposure: Any = None,
+        confidence_levels: Sequence[float] = (0.5, 0.9),
+        grid_resolution: int = 100,
+        feature_names: Sequence[str] | None = None,
+        ylabel: str | None = None,
+        ax: Any = None,
+    ) -> PredictiveDisplay:
+        """Draw the predictions of a fitted estimator along one column.
+
+        Of a regressor the mean of y, and intervals of new observations, noise and all; of a
+        classifier the probability of a class and its posterior intervals; of a Cox process
+        the mean rate and its posterior intervals.
+
+        Parameters
+        ----------
+        estimator : estimator instance
+            Any fitted estimator of this package, or a Pipeline that ends in one.
+        X : array-like of shape (n_samples, n_features)
+            Data. They say how far the curve goes, what the other columns are held at, and
+            where the points are.
+        y : array-like of shape (n_samples,), default=None
+            Targets, labels or counts to draw; none by default. With several columns a point
+            need not lie near the curve: its other columns have other values.
+        feature : int or str, default=0
+            The column that varies, by its number or name.
+        held : {"median", "mean"} or dict, default="median"
+            What the other columns are held at: their medians or means in X, or number or name
+            of a column -> value (those left out are at their medians).
+        target : label, default=None
+            Which class. By default the second one of two, and all of more.
+        exposure : float or array-like of shape (n_samples,), default=None
+            Of counts; the points are counts divided by it. 1 by default.
+        confidence_levels : sequence of float, default=(0.5, 0.9)
+            Probabilities of the intervals.
+        grid_resolution : int, default=100
+            Number of points of a curve.
+        feature_names : sequence of str, default=None
+            Names of the columns of X; by default those of the data frame, or those that `fit`
+            has seen.
+        ylabel : str, default=None
+            Label of the vertical axis, for the unit; by default it says what is drawn.
+        ax : matplotlib Axes, default=None
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        display : PredictiveDisplay
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib.
+        NotFittedError
+            For an estimator that is not fitted.
+        TypeError
+            For an estimator of another package.
+        ValueError
+            For an unknown column or class, and data of the wrong shape.
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("Agg")
+        >>> import matplotlib.pyplot as plt
+        >>> import numpy as np
+        >>> from skgpmcmc import MCMCGaussianProcessRegressor
+        >>> from skgpmcmc.displays import PredictiveDisplay
+        >>> X = np.linspace(0.0, 6.0, 30)[:, None]
+        >>> y = np.sin(X[:, 0])
+        >>> model = MCMCGaussianProcessRegressor(n_warmup=100, n_draws=100, random_state=0)
+        >>> display = PredictiveDisplay.from_estimator(model.fit(X, y), X, y)
+        >>> display.mean.shape, display.intervals.shape
+        ((1, 100), (1, 2, 100, 2))
+        >>> plt.close(display.figure_)
+        """
+        caller = f"{cls.__name__}.from_estimator"
+        require_matplotlib(caller)
+        fitted = unwrap(caller, estimator)
+        levels = check_levels(confidence_levels)
+        values, names = as_matrix("X", X), _names_of(X, estimator, feature_names)
+        column = _column("feature", feature, names)
+        x = np.linspace(values[:, column].min(), values[:, column].max(), grid_resolution)
+        rows = np.tile(_held_at(held, values, names), (grid_resolution, 1))
+        rows[:, column] = x
+        new = fitted.transform(type(X)(rows, columns=X.columns) if hasattr(X, "iloc") else rows)
+        found = curves(fitted.estimator, new, levels, target)
+        y_observed = None
+        if y is not None:
+            check_consistent_length(X, y)
+            y_observed = observed(fitted.estimator, y, exposure, target)
+        others = "" if len(names) == 1 else f"\n(the other columns: {_describe(held)})"
+        display = cls(
+            x,
+            found.mean,
+            found.intervals,
+            confidence_levels=levels,
+            labels=found.labels,
+            x_observed=None if y is None else values[:, column],
+            y_observed=y_observed,
+            is_probability=found.is_probability,
+            xlabel=names[column] + others,
+            ylabel=found.ylabel if ylabel is None else ylabel,
+        )
+        return display.plot(ax)
+
+    def plot(self, ax: Any = None) -> PredictiveDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            By default that of a new figure.
+
+        Returns
+        -------
+        display : PredictiveDisplay
+        """
+        require_matplotlib(f"{type(self).__name__}.plot")
+        self.ax_ = single_axes(ax, (7.5, 4.6))
+        self.figure_ = self.ax_.figure
+        self.lines_: list[Any] = []
+        self.bands_: list[Any] = []
+        self.points_: list[Any] = []
+        draw = self._draw_single if len(self.mean) == 1 else self._draw_several
+        draw()
+        self.ax_.set(xlabel=self.xlabel, ylabel=self.ylabel)
+        if self.is_probability:
+            self.ax_.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0])
+        hide_frame(self.ax_)
+        self.ax_.legend(fontsize=SMALL, framealpha=0.9)
+        return self
+
+    def _draw_single(self) -> None:
+        for i, level in enumerate(self.confidence_levels):
+            style = {"color": BLUES[min(i, len(BLUES) - 1)], "linewidth": 0}
+            ends = self.intervals[0, i].T
+            label = f"{100 * level:g} % interval"
+            self.bands_.append(self.ax_.fill_between(self.x, *ends, label=label, **style))
+        label = "mean" if self.is_probability else self.labels[0]
+        self.lines_ += self.ax_.plot(self.x, self.mean[0], color=BLUE, linewidth=2.0, label=label)
+        if self.x_observed is None or self.y_observed is None:
+            return
+        y = self.y_observed[0]
+        if self.is_probability:
+            # Evenly spread, whatever the order of the rows.
+            jitter = _STRIP + _STRIP_HEIGHT * ((np.arange(len(y)) * _GOLDEN) % 1.0)
+            y = np.where(y == 1.0, 1.0 + jitter, -jitter)
+            for edge in (0.0, 1.0):
+                self.ax_.axhline(edge, color="0.8", linewidth=0.8, zorder=0)
+        style = {"color": GREY, "markersize": 3.5, "alpha": 0.6, "markeredgewidth": 0.0}
+        self.points_ += self.ax_.plot(self.x_observed, y, "o", label="data", **style)
+
+    def _draw_several(self) -> None:
+        for k, (mean, label) in enumerate(zip(self.mean, self.labels, strict=True)):
+            style = {"color": colour_of(k), "alpha": 0.2, "linewidth": 0}
+            ends = self.intervals[k, 0].T
+            self.bands_.append(self.ax_.fill_between(self.x, *ends, **style))
+            style = {"color": colour_of(k), "linewidth": 2.0, "label": label}
+            self.lines_ += self.ax_.plot(self.x, mean, **style)
+            if self.x_observed is not None and self.y_observed is not None:
+                x = self.x_observed[self.y_observed[k] == 1.0]
+                height = np.full(len(x), 1.0 + _STRIP + _ROW_HEIGHT * k)
+                style = {"color": colour_of(k), "markersize": 5.0}
+                self.points_ += self.ax_.plot(x, height, "|", **style)
+        self.ax_.set_title(
+            f"Means and {100 * self.confidence_levels[0]:g} % intervals"
+            + ("" if self.x_observed is None else "; data above"),
+            fontsize="medium",
+            loc="left",
+        )
+
+
+def _names_of(X: Any, estimator: Any, feature_names: Sequence[str] | None) -> list[str]:
+    names = feature_names
+    if names is None:
+        names = getattr(X, "columns", getattr(estimator, "feature_names_in_", None))
+    n_features = np.shape(X)[1]
+    return [f"x{i}" for i in range(n_features)] if names is None else check_names(names, n_features)
+
+
+def _column(parameter: str, feature: Any, names: list[str]) -> int:
+    """Return the number of a column."""
+    if isinstance(feature, str):
+        if feature not in names:
+            raise ValueError(f"{parameter} must be a column out of {names}; got {feature!r}.")
+        return names.index(feature)
+    if isinstance(feature, bool) or feature not in range(-len(names), len(names)):
+        raise ValueError(
+            f"{parameter} must be a name, or a number from 0 to {len(names) - 1}; got {feature!r}."
+        )
+    return int(feature) % len(names)
+
+
+def _held_at(held: Any, values: Array, names: list[str]) -> Array:
+    """Return a row: what the columns are held at."""
+    if isinstance(held, str) and held == "mean":
+        return values.mean(axis=0)
+    row = np.median(values, axis=0)
+    if isinstance(held, Mapping):
+        for feature, value in held.items():
+            row[_column("held", feature, names)] = value
+    elif not (isinstance(held, str) and held == "median"):
+        raise ValueError(
+            f"held must be 'median', 'mean', or a dict from columns to numbers; got {held!r}."
+        )
+    return row
+
+
+def _describe(held: Any) -> str:
+    return f"at their {held}s" if isinstance(held, str) else "as given, or at their medians"

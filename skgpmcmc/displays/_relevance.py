@@ -1,0 +1,291 @@
+"""Which columns matter: length scales in units of the columns' spread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._linalg import Array
+from ..estimators._inputs import check_at_least_one
+from ..trace import Trace
+from ._checks import Fitted, as_matrix, check_levels, unwrap
+from ._style import (
+    PALE_GREY,
+    colour_of,
+    hide_frame,
+    label_log_axis,
+    quote_levels,
+    require_matplotlib,
+    single_axes,
+    wrap,
+)
+
+# Vertical space that the lines of the several classes of one column share.
+_SHARED = 0.6
+
+
+class RelevanceDisplay:
+    """Relevance of the columns of X, the most relevant one first.
+
+    It is recommended to use `from_estimator`. The relevance of a column is its standard
+    deviation divided by its length scale: how many length scales a typical step along the
+    column is long. Unlike a length scale it does not depend on the column's unit, so that
+    columns compare. For a squared exponential ``exp(-relevance^2 / 2)`` is the correlation of
+    the latent function at two points that are one standard deviation of that column apart:
+    a column far below 1 hardly matters.
+
+    Parameters
+    ----------
+    relevance : ndarray of shape (n_functions, n_draws, n_features)
+        Draws; one function, or one for each class. NaN for constant columns, which have none
+        and come last.
+    feature_names : list of str
+        One for each column.
+    labels : list of str, default=None
+        Of the functions, if there are several.
+    prior : ndarray of shape (n_features, 2), default=None
+        Prior interval of the widest confidence level, drawn behind.
+    confidence_levels : sequence of float, default=(0.5, 0.9)
+        Of the intervals around the medians.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+        Figure that holds the axes.
+    ax_ : matplotlib Axes
+        Axes with a row for each column of X.
+    order_ : ndarray of int
+        Columns that are drawn, from top to bottom: by their median relevance, averaged (its
+        logarithm) over the functions.
+    points_ : list of Line2D
+        Medians, for each function.
+    intervals_ : list of list of LineCollection
+        For each function those of each confidence level, the widest first.
+    prior_bars_ : LineCollection or None
+        Prior intervals.
+
+    See Also
+    --------
+    HyperparameterDisplay : Posteriors of single length scales.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np
+    >>> from skgpmcmc.displays import RelevanceDisplay
+    >>> draws = np.random.default_rng(0).lognormal([0.0, 2.0], size=(1, 100, 2))
+    >>> display = RelevanceDisplay(draws, feature_names=["age", "height"]).plot()
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['height', 'age']
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(
+        self,
+        relevance: Array,
+        *,
+        feature_names: Sequence[str],
+        labels: Sequence[str] | None = None,
+        prior: Array | None = None,
+        confidence_levels: Sequence[float] = (0.5, 0.9),
+    ) -> None:
+        self.relevance = relevance
+        self.feature_names = feature_names
+        self.labels = labels
+        self.prior = prior
+        self.confidence_levels = confidence_levels
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        *,
+        hyperparameter: str | None = None,
+        confidence_levels: Sequence[float] = (0.5, 0.9),
+        max_features: int = 40,
+        feature_names: Sequence[str] | None = None,
+        ax: Any = None,
+    ) -> RelevanceDisplay:
+        """Draw the relevance of the columns by the length scales of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator instance
+            Any fitted estimator of this package whose kernel has a length scale for each
+            column, or a Pipeline that ends in one.
+        X : array-like of shape (n_samples, n_features), default=None
+            Data whose standard deviations are the unit; by default the distinct rows that
+            the estimator was fitted to.
+        hyperparameter : str, default=None
+            Name of the length scales, where the kernel has several such vectors.
+        confidence_levels : sequence of float, default=(0.5, 0.9)
+            Posterior probabilities of the intervals around the medians.
+        max_features : int, default=40
+            How many columns are drawn at most.
+        feature_names : sequence of str, default=None
+            Names of the columns; by default those that `fit` has seen.
+        ax : matplotlib Axes, default=None
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        display : RelevanceDisplay
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib.
+        NotFittedError
+            For an estimator that is not fitted.
+        TypeError
+            For an estimator of another package.
+        ValueError
+            For a kernel without a length scale for each column, or with several.
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("Agg")
+        >>> import matplotlib.pyplot as plt
+        >>> import numpy as np
+        >>> from skgpmcmc import MCMCGaussianProcessRegressor
+        >>> from skgpmcmc.displays import RelevanceDisplay
+        >>> X = np.random.default_rng(0).uniform(size=(30, 2))
+        >>> model = MCMCGaussianProcessRegressor(n_warmup=100, n_draws=100, random_state=0)
+        >>> model = model.fit(X, np.sin(9 * X[:, 1]))
+        >>> display = RelevanceDisplay.from_estimator(model, feature_names=["noise", "phase"])
+        >>> [display.feature_names[i] for i in display.order_]
+        ['phase', 'noise']
+        >>> plt.close(display.figure_)
+        """
+        caller = f"{cls.__name__}.from_estimator"
+        require_matplotlib(caller)
+        check_at_least_one("max_features", max_features)
+        levels = check_levels(confidence_levels)
+        fitted = unwrap(caller, estimator)
+        several = isinstance(fitted.estimator.trace_, list)
+        traces = fitted.estimator.trace_ if several else [fitted.estimator.trace_]
+        name = _length_scales(fitted, traces[0], hyperparameter)
+        spread = _spread(fitted, X)
+        where = traces[0].layout.groups[name]
+        tails = 0.5 - 0.5 * levels[0], 0.5 + 0.5 * levels[0]
+        priors = traces[0].layout.priors[where]
+        longest_first = [[np.exp(prior.quantile(p)) for p in tails[::-1]] for prior in priors]
+        display = cls(
+            np.array([spread / np.exp(trace.all_theta()[:, where]) for trace in traces]),
+            feature_names=fitted.columns(feature_names),
+            labels=[str(c) for c in fitted.estimator.classes_.tolist()] if several else None,
+            prior=spread[:, None] / np.array(longest_first),
+            confidence_levels=levels,
+        )
+        return display.plot(ax, max_features=max_features)
+
+    def plot(self, ax: Any = None, *, max_features: int = 40) -> RelevanceDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            By default that of a new figure.
+        max_features : int, default=40
+            How many columns are drawn at most.
+
+        Returns
+        -------
+        display : RelevanceDisplay
+        """
+        require_matplotlib(f"{type(self).__name__}.plot")
+        medians = np.median(self.relevance, axis=1)
+        order = np.argsort(-np.log(medians).mean(axis=0), kind="stable")
+        self.order_ = order[:max_features]
+        n_rows, n_functions = len(self.order_), len(self.relevance)
+        height = (0.24 + 0.1 * (n_functions - 1)) * n_rows + 1.6
+        self.ax_ = single_axes(ax, (7.5, height))
+        self.figure_ = self.ax_.figure
+        rows = np.arange(n_rows)
+        self.prior_bars_ = None
+        if self.prior is not None:
+            ends = self.prior[self.order_].T
+            style = {"color": PALE_GREY, "linewidth": 9.0 + 3.0 * (n_functions - 1), "zorder": 1}
+            self.prior_bars_ = self.ax_.hlines(rows, *ends, label=self._prior_label(), **style)
+        self.points_: list[Any] = []
+        self.intervals_: list[list[Any]] = []
+        shifts = (np.arange(n_functions) - 0.5 * (n_functions - 1)) * _SHARED / n_functions
+        for k, shift in enumerate(shifts):
+            self._draw_function(k, rows + shift, medians[k])
+        self._label(len(order))
+        return self
+
+    def _draw_function(self, k: int, rows: Array, medians: Array) -> None:
+        colour = colour_of(k)
+        intervals = []
+        for i, level in enumerate(check_levels(self.confidence_levels)):
+            tails = 0.5 - 0.5 * level, 0.5 + 0.5 * level
+            ends = np.quantile(self.relevance[k][:, self.order_], tails, axis=0)
+            style = {"color": colour, "linewidth": 1.2 + 1.8 * i, "zorder": 2}
+            intervals.append(self.ax_.hlines(rows, *ends, **style))
+        label = "median" if self.labels is None else self.labels[k]
+        style = {"color": colour, "markersize": 5.5, "markeredgecolor": "white", "zorder": 3}
+        self.points_ += self.ax_.plot(medians[self.order_], rows, "o", label=label, **style)
+        self.intervals_.append(intervals)
+
+    def _label(self, n_features: int) -> None:
+        ax, n_rows = self.ax_, len(self.order_)
+        ax.set_yticks(np.arange(n_rows), [self.feature_names[i] for i in self.order_])
+        ax.set_ylim(n_rows - 0.4, -0.6)
+        ax.set_xscale("log")
+        label_log_axis(ax.xaxis, *ax.get_xlim())
+        lines = [
+            "relevance: standard deviation of the column / its length scale",
+            f"(median, {quote_levels(self.confidence_levels)} intervals; logarithmic axis)",
+        ]
+        if n_rows < n_features:
+            lines.append(wrap(f"The {n_rows} most relevant of {n_features} columns."))
+        ax.set_xlabel("\n".join(lines))
+        ax.legend(loc="best", frameon=True, framealpha=0.9, fontsize="small")
+        ax.grid(axis="x", color="0.92", zorder=0)
+        hide_frame(ax)
+
+    def _prior_label(self) -> str:
+        return f"prior, {100 * max(self.confidence_levels):g} % interval"
+
+
+def _length_scales(fitted: Fitted, trace: Trace, wanted: str | None) -> str:
+    """Return the name of the hyperparameter that has a length scale for each column."""
+    n_features = getattr(fitted.estimator, "n_features_in_", 0)
+    found = [
+        name
+        for name, where in trace.layout.groups.items()
+        if name.endswith("length_scale") and where.stop - where.start == n_features
+    ]
+    if wanted is not None and wanted not in found:
+        raise ValueError(
+            f"hyperparameter must name a length scale for each of the {n_features} columns: "
+            f"{', '.join(map(repr, found)) or 'there is none'}; got {wanted!r}."
+        )
+    if not found:
+        raise ValueError(
+            f"RelevanceDisplay needs a kernel with a sampled length scale for each of the "
+            f"{n_features} columns, such as kernel=None or RBF(np.ones({n_features})); got "
+            f"{fitted.estimator.kernel_}. HyperparameterDisplay draws any hyperparameter."
+        )
+    if wanted is None and len(found) > 1:
+        raise ValueError(
+            f"the kernel has several vectors of length scales: choose one by hyperparameter=, out "
+            f"of {', '.join(map(repr, found))}."
+        )
+    return found[0] if wanted is None else wanted
+
+
+def _spread(fitted: Fitted, X: Any) -> Array:
+    """Return the standard deviation of each column; NaN for one that is constant."""
+    n_features = fitted.estimator.n_features_in_
+    if X is not None:
+        X = fitted.transform(X)
+    spread = as_matrix("X", fitted.estimator.X_train_ if X is None else X, n_features).std(axis=0)
+    return np.where(spread > 0.0, spread, np.nan)

@@ -1,0 +1,238 @@
+"""Chains over their draws, and how their ranks mix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from .._linalg import Array
+from ..estimators._inputs import check_at_least_one
+from ._checks import unwrap
+from ._quantities import choose, quantities_of, worst
+from ._style import (
+    GREY,
+    SMALL,
+    colour_of,
+    hide_frame,
+    label_log_axis,
+    panels,
+    require_matplotlib,
+    wrap,
+)
+
+# Draws that a bin of ranks holds on average, at least; and bins, at most.
+_DRAWS_PER_BIN, _MOST_BINS = 10, 20
+
+
+class TraceDisplay:
+    """Chains over their draws, and histograms of their ranks.
+
+    It is recommended to use `from_estimator`. On the left the draws of each chain, in the
+    order in which they were made; on the right, for each chain, how its draws rank among
+    those of all chains. Chains that explore the same distribution have ranks that are
+    spread evenly, about the dotted line [1]_.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (n_quantities, n_chains, n_draws)
+        Draws on the natural scale.
+    names : list of str
+        One for each quantity.
+    log_scale : list of bool, default=None
+        Which quantities have a logarithmic axis; by default none.
+    diagnostics : list of dict, default=None
+        For each quantity ``rhat``, ``ess_bulk`` and ``ess_tail``; by default not shown.
+    note : str, default=""
+        Written below, such as what is left out.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+        Figure that holds all panels.
+    axes_ : ndarray of Axes of shape (n_quantities, 2)
+        Panels.
+    lines_ : list of list of Line2D
+        For each quantity the line of each chain.
+    ranks_ : list of list of StepPatch
+        For each quantity the histogram of the ranks of each chain.
+
+    See Also
+    --------
+    HyperparameterDisplay : Posteriors of hyperparameters, and their priors.
+
+    References
+    ----------
+    .. [1] Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021), Rank-normalization, folding,
+       and localization: an improved R-hat for assessing convergence of MCMC, Bayesian Analysis
+       16(2).
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np
+    >>> from skgpmcmc.displays import TraceDisplay
+    >>> draws = np.random.default_rng(0).lognormal(size=(1, 4, 100))
+    >>> display = TraceDisplay(draws, names=["length_scale"], log_scale=[True]).plot()
+    >>> display.axes_.shape, len(display.lines_[0])
+    ((1, 2), 4)
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(
+        self,
+        draws: Array,
+        *,
+        names: Sequence[str],
+        log_scale: Sequence[bool] | None = None,
+        diagnostics: Sequence[dict[str, float]] | None = None,
+        note: str = "",
+    ) -> None:
+        self.draws = draws
+        self.names = names
+        self.log_scale = log_scale
+        self.diagnostics = diagnostics
+        self.note = note
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        quantities: str | Sequence[str] | None = None,
+        max_quantities: int = 6,
+        feature_names: Sequence[str] | None = None,
+        ax: Any = None,
+    ) -> TraceDisplay:
+        """Draw the chains of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator instance
+            Any fitted estimator of this package, or a Pipeline that ends in one.
+        quantities : str or sequence of str, default=None
+            Which to draw, by their keys in `diagnostics_` or their names in the picture; the
+            name of a vector stands for all of its elements. By default all: hyperparameters
+            and the complete-data log likelihood.
+        max_quantities : int, default=6
+            If there are more, those with the worst R-hat and effective sample size are
+            drawn, and a note says what is left out.
+        feature_names : sequence of str, default=None
+            Names of the columns; by default those that `fit` has seen.
+        ax : matplotlib Axes, or array of shape (n_quantities, 2), default=None
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        display : TraceDisplay
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib.
+        NotFittedError
+            For an estimator that is not fitted.
+        TypeError
+            For an estimator of another package.
+        ValueError
+            For an unknown quantity.
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("Agg")
+        >>> import matplotlib.pyplot as plt
+        >>> from skgpmcmc import MCMCCoxProcessRegressor
+        >>> from skgpmcmc.datasets import load_coal_mining
+        >>> from skgpmcmc.displays import TraceDisplay
+        >>> X, y = load_coal_mining(return_X_y=True)
+        >>> model = MCMCCoxProcessRegressor(n_warmup=50, n_draws=50, random_state=0)
+        >>> display = TraceDisplay.from_estimator(model.fit(X, y))
+        >>> display.names[:2]
+        ['k1__constant_value', 'k2__length_scale']
+        >>> plt.close(display.figure_)
+        """
+        require_matplotlib(f"{cls.__name__}.from_estimator")
+        check_at_least_one("max_quantities", max_quantities)
+        fitted = unwrap(f"{cls.__name__}.from_estimator", estimator)
+        chosen = choose(quantities_of(fitted, feature_names), quantities)
+        chosen, note = worst(chosen, max_quantities)
+        display = cls(
+            np.array([q.draws for q in chosen]),
+            names=[q.name for q in chosen],
+            log_scale=[q.log_scale for q in chosen],
+            diagnostics=[q.diagnostics for q in chosen],
+            note=note,
+        )
+        return display.plot(ax)
+
+    def plot(self, ax: Any = None) -> TraceDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, or array of shape (n_quantities, 2), default=None
+            A single Axes, of a grid, makes room for all panels. By default a new figure.
+
+        Returns
+        -------
+        display : TraceDisplay
+        """
+        require_matplotlib(f"{type(self).__name__}.plot")
+        n_quantities = len(self.draws)
+        used = np.ones((n_quantities, 2), dtype=bool)
+        self.figure_, self.axes_ = panels(ax, used, (11.0, 1.9 * n_quantities + 1.0))
+        self.lines_, self.ranks_ = [], []
+        for i, (left, right) in enumerate(self.axes_):
+            self.lines_.append(self._draw_chains(i, left))
+            self.ranks_.append(_draw_ranks(self.draws[i], right))
+            left.set_title(self.names[i], loc="left", fontsize="medium")
+            right.set_title(self._diagnosis(i), loc="left", fontsize="medium")
+            hide_frame(left)
+            hide_frame(right)
+        left, right = self.axes_[-1]
+        left.set_xlabel("\n".join(["draw", wrap(self.note)]).strip())
+        right.set_xlabel("rank among the draws of all chains")
+        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.34)}
+        right.legend(ncols=4, fontsize=SMALL, frameon=False, **below)
+        return self
+
+    def _draw_chains(self, i: int, ax: Any) -> list[Any]:
+        lines = []
+        for c, chain in enumerate(self.draws[i]):
+            number = np.arange(1, len(chain) + 1)
+            lines += ax.plot(number, chain, color=colour_of(c), linewidth=0.5, alpha=0.8)
+        if self.log_scale is not None and self.log_scale[i]:
+            ax.set_yscale("log")
+            label_log_axis(ax.yaxis, self.draws[i].min(), self.draws[i].max())
+        return lines
+
+    def _diagnosis(self, i: int) -> str:
+        if self.diagnostics is None:
+            return ""
+        row = self.diagnostics[i]
+        return (
+            f"R-hat {row['rhat']:.3f}, ESS {row['ess_bulk']:.0f} (bulk), "
+            f"{row['ess_tail']:.0f} (tail)"
+        )
+
+
+def _draw_ranks(draws: Array, ax: Any) -> list[Any]:
+    """Draw how the draws of each chain rank among all; return the histograms."""
+    n_draws = draws.shape[1]
+    ranks = rankdata(draws).reshape(draws.shape)
+    n_bins = int(np.clip(n_draws // _DRAWS_PER_BIN, 2, _MOST_BINS))
+    edges = np.linspace(0.5, draws.size + 0.5, n_bins + 1)
+    histograms = []
+    for c, row in enumerate(ranks):
+        counts = np.histogram(row, edges)[0]
+        style = {"color": colour_of(c), "linewidth": 1.2, "label": f"chain {c + 1}"}
+        histograms.append(ax.stairs(counts, edges, baseline=None, **style))
+    ax.axhline(n_draws / n_bins, color=GREY, linestyle=":", linewidth=1.0)
+    ax.set_ylim(bottom=0.0)
+    ax.set_ylabel("draws in bin")
+    return histograms

@@ -1,0 +1,187 @@
+"""Columns of events, and what the other parameters say about each of them, as numbers."""
+
+from __future__ import annotations
+
+import reprlib
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._calendar import Calendar, is_date, read_dates
+
+# Beyond it not every whole number is a double.
+_LARGEST_INTEGER = 2**53
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """How the columns of events become inputs.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        What errors call the columns.
+    date_axis : int or None
+        The column that holds dates.
+    calendar : Calendar or None
+        Of that column.
+    """
+
+    labels: tuple[str, ...]
+    date_axis: int | None = None
+    calendar: Calendar | None = None
+
+    def numbers(self, name: str, values: Any, axis: int) -> NDArray:
+        """Return values of one axis as finite floats; raise a ValueError that says what is bad."""
+        name = f"{name} of {self.labels[axis]}"
+        if axis == self.date_axis and self.calendar is not None:
+            return self.calendar.to_numbers(read_dates(name, values))
+        return _read_numbers(name, values)
+
+    def inputs(self, name: str, columns: list[NDArray]) -> NDArray:
+        """Return columns of events as inputs of shape (n_events, n_axes)."""
+        if len(columns) != len(self.labels):
+            raise ValueError(
+                f"{name} must have {len(self.labels)} columns, {', '.join(self.labels)}; got "
+                f"{len(columns)}."
+            )
+        return np.column_stack(
+            [self.numbers(name, column, axis) for axis, column in enumerate(columns)]
+        )
+
+    def describe(self, point: NDArray) -> str:
+        """Return a point as text, its date as a date."""
+        parts = [f"{number:.6g}" for number in point]
+        if self.date_axis is not None and self.calendar is not None:
+            parts[self.date_axis] = str(self.calendar.to_dates(point[self.date_axis]))
+        return f"({', '.join(parts)})"
+
+
+def split_columns(name: str, events: Any) -> tuple[list[NDArray], tuple[str, ...]]:
+    """Return the columns of events, and what to call them.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter, for errors.
+    events : array-like of shape (n_events,) or (n_events, n_axes), Series or DataFrame
+
+    Raises
+    ------
+    ValueError
+        For another number of dimensions, no columns, and masked entries.
+    """
+    if hasattr(events, "columns") and hasattr(events, "__getitem__"):
+        columns = [np.asarray(events[column]) for column in events.columns]
+        labels = tuple(f"column {column!r}" for column in events.columns)
+    else:
+        if np.ma.is_masked(events):
+            raise ValueError(f"{name} must not be masked; pass {name}.compressed() or rows of it.")
+        try:
+            array = np.asarray(events)
+        except ValueError:  # ragged
+            array = np.empty(0).reshape(1, 1, 0)
+        if array.ndim not in (1, 2):
+            raise ValueError(
+                f"{name} must be times or dates of shape (n_events,), or coordinates of shape "
+                f"(n_events, n_axes), one row for each event; got {reprlib.repr(events)}."
+            )
+        columns = [array] if array.ndim == 1 else list(array.T)
+        labels = tuple(f"column {axis}" for axis in range(len(columns)))
+    if not columns or any(column.ndim != 1 for column in columns):
+        raise ValueError(f"{name} must have one or more columns, each of a name of its own.")
+    return columns, labels
+
+
+def find_date_axis(columns: list[NDArray], labels: tuple[str, ...]) -> int | None:
+    """Return the column that holds dates; raise a ValueError where several do."""
+    found = [axis for axis, column in enumerate(columns) if is_date(column)]
+    if len(found) > 1:
+        names = ", ".join(labels[axis] for axis in found)
+        raise ValueError(f"events must have one column of dates at most; got dates in {names}.")
+    return found[0] if found else None
+
+
+def split_bins(bins: Any, labels: tuple[str, ...]) -> list[Any]:
+    """Return what `bins` says about each axis: an int, or a sequence of edges."""
+    if is_whole(bins):
+        return [bins] * len(labels)
+    entries = _entries(bins)
+    if len(labels) == 1 and len(entries) > 1:
+        return [entries]
+    if len(entries) != len(labels):
+        raise ValueError(
+            "bins must be a whole number, one for each column of the events, or a sequence of "
+            f"edges for each column, of which there are {len(labels)}; got {reprlib.repr(bins)}."
+        )
+    return entries
+
+
+def split_window(window: Any, labels: tuple[str, ...]) -> list[Any]:
+    """Return what `window` says about each axis: a pair of bounds, or None."""
+    if window is None:
+        return [None] * len(labels)
+    entries = _entries(window)
+    if len(entries) == 2 and all(entry is not None and is_scalar(entry) for entry in entries):
+        return [entries] * len(labels)
+    pairs = [entry if entry is None else _entries(entry) for entry in entries]
+    if len(pairs) != len(labels) or any(pair is not None and len(pair) != 2 for pair in pairs):
+        raise ValueError(
+            "window must be (lower, upper), for every column of the events, or one such pair for "
+            f"each, of which there are {len(labels)}; got {reprlib.repr(window)}."
+        )
+    return pairs
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a number of cells is a whole number; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_scalar(value: Any) -> bool:
+    """Whether a value is one number or date rather than several."""
+    if isinstance(value, str):
+        return True
+    try:
+        iter(value)
+    except TypeError:
+        return True
+    return False
+
+
+def _entries(values: Any) -> list[Any]:
+    """Return the elements of a sequence; of what is none, nothing."""
+    return [] if is_scalar(values) else list(values)
+
+
+def _read_numbers(name: str, values: Any) -> NDArray:
+    array = np.asarray(values)
+    if is_date(array):
+        raise ValueError(
+            f"{name} holds dates, but the events are numbers. Pass both as dates, or both as "
+            "numbers."
+        )
+    try:
+        if array.dtype.kind not in "iufO" or any(isinstance(x, str) for x in array.flat):
+            raise TypeError
+        numbers = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"{name} must be real numbers or dates; got {reprlib.repr(array.tolist())}. Strings "
+            "become dates by pandas.to_datetime or numpy.array(..., dtype='datetime64[s]')."
+        ) from None
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if bad.size:
+        raise ValueError(
+            f"{name} must be finite; entry {bad[0]} is {numbers.flat[bad[0]]}, one of {bad.size} "
+            "that are not. Leave them out."
+        )
+    if array.dtype.kind in "iuO" and (abs(numbers) > _LARGEST_INTEGER).any():
+        raise ValueError(
+            f"{name} must be within 2**53, which doubles can tell apart; got "
+            f"{numbers.flat[np.argmax(abs(numbers))]:.17g}. Subtract an origin, or pass dates."
+        )
+    return numbers
