@@ -14,6 +14,7 @@ import time
 import warnings
 from pathlib import Path
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skgpmcmc import MCMCCoxProcessRegressor
@@ -22,26 +23,24 @@ from skgpmcmc.displays import IntensityDisplay
 from skgpmcmc.point_patterns import bin_events
 
 
-def draw_mining(path: Path, length: dict) -> None:
+def draw_mining(dates: np.ndarray, path: Path, length: dict) -> None:
     """Draw the rate of explosions in units of 365 days, from 112 cells of that length."""
-    dates = load_coal_mining().dates
-    cells = bin_events(dates, bins=112, window=("1851-03-15", "1963-02-16"), unit="365D")
-    model = MCMCCoxProcessRegressor(random_state=0, max_prediction_draws=1000, **length)
-    model.fit(cells.X, cells.y, exposure=cells.exposure)
     labels = {"feature_names": ["year"], "unit": "explosions in 365 days"}
-    display = IntensityDisplay.from_estimator(
-        model, events=cells.events, convert=cells.to_dates, **labels
-    )
-    display.figure_.savefig(path, dpi=110)
+
+    cells = bin_events(dates, bins=112, window=("1851-03-15", "1963-02-16"), unit="365D")
+    model = MCMCCoxProcessRegressor(random_state=0, **length)
+    model.fit(cells.X, cells.y, exposure=cells.exposure)
+    where = {"events": cells.events, "convert": cells.to_dates}
+    IntensityDisplay.from_estimator(model, **where, **labels).figure_.savefig(path, dpi=110)
 
 
-def draw_redwoods(path: Path, length: dict) -> None:
-    """Draw the intensity of trees per unit area: the unit is the region's side."""
-    points = load_redwoods().points
+def draw_redwoods(points: np.ndarray, path: Path, length: dict) -> None:
+    """Draw the intensity of trees per unit area, where the region's side is 1."""
+    labels = {"feature_names": ["x (side)", "y (side)"], "unit": "trees per unit area"}
+
     cells = bin_events(points, bins=25, window=(0.0, 1.0))
     model = MCMCCoxProcessRegressor(random_state=0, **length)
     model.fit(cells.X, cells.y, exposure=cells.exposure)
-    labels = {"feature_names": ["x (side)", "y (side)"], "unit": "trees per unit area"}
     display = IntensityDisplay.from_estimator(model, events=cells.events, **labels)
     display.figure_.savefig(path, dpi=110)
 
@@ -55,13 +54,17 @@ def main() -> None:
     arguments.output.mkdir(parents=True, exist_ok=True)
 
     length = {"n_warmup": 10, "n_draws": 20} if arguments.quick else {}
-    for draw, name in ((draw_mining, "mining"), (draw_redwoods, "redwoods")):
+    patterns = {
+        "mining": (draw_mining, load_coal_mining().dates),
+        "redwoods": (draw_redwoods, load_redwoods().points),
+    }
+    for name, (draw, events) in patterns.items():
         path = arguments.output / f"point_patterns_{name}.png"
         start = time.perf_counter()
         with warnings.catch_warnings():
             if arguments.quick:
                 warnings.simplefilter("ignore", ConvergenceWarning)
-            draw(path, length)
+            draw(events, path, length)
         print(f"{path}: {time.perf_counter() - start:.1f} s")
 
 

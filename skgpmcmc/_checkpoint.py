@@ -24,7 +24,9 @@ from .updates import HamiltonianTuner, WidthAdapter
 
 _FORMAT = 1
 _DESCRIPTION, _STATE = "checkpoint.json", "state.npz"
-_SECONDS_BETWEEN_SAVES = 1.0
+# At least that much time between two saves, and that share of the time since the start: a long
+# run does not leave thousands of files.
+_SECONDS_BETWEEN_SAVES, _SHARE_BETWEEN_SAVES = 1.0, 0.02
 # Of which there are instances in a state.
 _CLASSES = (
     ChainSnapshot,
@@ -126,11 +128,13 @@ class ChainFile:
         # How many draws are saved, and the first one of each file of draws.
         self._n_saved = 0
         self._starts: list[int] = []
-        self._last = time.monotonic()
+        self._began = self._last = time.monotonic()
 
     def save_if_due(self, draws: Sequence[ChainDraws]) -> None:
-        """Write what is new, unless that was done within the last second."""
-        if time.monotonic() - self._last >= _SECONDS_BETWEEN_SAVES:
+        """Write what is new, unless that was done a short time ago."""
+        now = time.monotonic()
+        wait = max(_SECONDS_BETWEEN_SAVES, _SHARE_BETWEEN_SAVES * (now - self._began))
+        if now - self._last >= wait:
             self.save(draws)
 
     def save(self, draws: Sequence[ChainDraws]) -> None:

@@ -28,7 +28,7 @@ from skgpmcmc.representations import make_workspace
 #: False-alarm rate of one test. The files of joint-distribution tests hold fewer
 #: than 400 of them: all together raise a false alarm with probability below 1e-4.
 ALPHA = 2.5e-7
-_FIRST_SIZE = 160
+_FIRST_SIZE = 240
 _GROWTH = 4
 _N_STAGES = 6
 #: Fresh draws for each of the others.
@@ -52,7 +52,7 @@ def iterations(settings: SamplerSettings, frozen: Any = None, n: int = 2) -> Tra
     return transition
 
 
-def _remember_quantiles(model: LatentGaussianModel) -> None:
+def remember_quantiles(model: LatentGaussianModel) -> None:
     """Every chain asks for the same ones, which take longer than its iterations."""
     for prior in model.layout.priors:
         prior.quantile = cache(prior.quantile)
@@ -103,7 +103,7 @@ def _draw(model, transition, size, rng):
 
 def is_invariant(model: LatentGaussianModel, transition: Transition, seed: int) -> bool:
     """Test a transition of one chain; see `passes`."""
-    _remember_quantiles(model)
+    remember_quantiles(model)
     return passes(lambda size, rng: _draw(model, transition, size, rng), seed)
 
 

@@ -1,8 +1,6 @@
-"""Events counted in cells: counts, exposures, dates, masks, and intensities that come of them."""
+"""Events counted in cells: counts, exposures, masks, and the intensities that come of them."""
 
-import datetime
 import warnings
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -11,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skgpmcmc import MCMCCoxProcessRegressor
 from skgpmcmc._grid import find_grid
-from skgpmcmc.datasets import load_coal_mining, load_redwoods
+from skgpmcmc.datasets import load_redwoods
 from skgpmcmc.point_patterns import bin_events
 
 SQUARE = (0.0, 3.0)
@@ -98,6 +96,15 @@ def test_no_events_at_all():
 def test_small_integers_do_not_wrap_around(dtype):
     cells = bin_events(np.array([0, 100, 200 if dtype == np.uint8 else 120], dtype=dtype), bins=2)
     assert_array_equal(cells.y, [1, 2])
+
+
+def test_redwoods_from_points_to_the_counts_of_the_data_set():
+    data = load_redwoods()
+    cells = bin_events(data.points, bins=25, window=(0, 1))
+    assert_allclose(cells.X, data.data, rtol=1e-14)
+    assert_array_equal(cells.y, data.target)
+    assert_allclose(cells.exposure, 1 / 625, rtol=1e-12)
+    assert_array_equal(cells.events, data.points)
 
 
 # Windows and masks
@@ -197,242 +204,6 @@ def test_cells_with_gaps_are_still_a_grid():
     assert_array_equal(found[1], np.flatnonzero(observed))
     for axis in range(2):
         assert len(np.unique(cells.X[:, axis])) == (17, 23)[axis]
-
-
-# Dates
-
-
-def test_mining_from_dates_to_the_counts_of_the_data_set():
-    data = load_coal_mining()
-    cells = bin_events(data.dates, bins=112, window=("1851-03-15", "1963-02-16"), unit="365D")
-    assert_array_equal(cells.X, data.data)
-    assert_array_equal(cells.y, data.target)
-    assert_array_equal(cells.exposure, np.ones(112))
-    assert_array_equal(cells.events[:, 0], data.events / 365)
-    same = bin_events(data.events / 365, bins=112, window=(0, 112))
-    assert_array_equal(same.y, cells.y)
-
-
-def test_redwoods_from_points_to_the_counts_of_the_data_set():
-    data = load_redwoods()
-    cells = bin_events(data.points, bins=25, window=(0, 1))
-    assert_allclose(cells.X, data.data, rtol=1e-14)
-    assert_array_equal(cells.y, data.target)
-    assert_allclose(cells.exposure, 1 / 625, rtol=1e-12)
-    assert_array_equal(cells.events, data.points)
-
-
-def test_calendar_years_are_of_different_lengths():
-    years = np.arange("1851", "1964", dtype="datetime64[Y]")
-    cells = bin_events(load_coal_mining().dates, bins=years)
-    expected = np.bincount(load_coal_mining().dates.astype("datetime64[Y]").astype(int) + 119)
-    assert_array_equal(cells.y, expected)
-    assert_array_equal(np.unique(cells.exposure), [365.0, 366.0])
-    assert cells.exposure.sum() == (np.datetime64("1963-01-01") - years[0]).astype(int)
-
-
-PYTHON_DATES = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 3)]
-
-
-@pytest.mark.parametrize("kind", ["numpy", "date", "datetime", "Series", "DatetimeIndex", "frame"])
-def test_dates_of_all_kinds(kind):
-    as_numpy = np.array(PYTHON_DATES, dtype="datetime64[D]")
-    if kind in ("Series", "DatetimeIndex", "frame"):
-        pd = pytest.importorskip("pandas")
-        index = pd.DatetimeIndex(as_numpy)
-        dates = {
-            "Series": pd.Series(index, index=[5, 6]),
-            "DatetimeIndex": index,
-            "frame": pd.DataFrame({"when": index}),
-        }[kind]
-    else:
-        dates = {
-            "numpy": as_numpy,
-            "date": PYTHON_DATES,
-            "datetime": [datetime.datetime(2020, 1, day) for day in (1, 3)],
-        }[kind]
-    cells = bin_events(dates, bins=2, window=("2020-01-01", "2020-01-05"))
-    assert_array_equal(cells.events[:, 0], [0.0, 2.0])
-    assert_array_equal(cells.y, [1, 1])
-    assert_array_equal(cells.exposure, [2.0, 2.0])
-
-
-@pytest.mark.parametrize(
-    ("unit", "expected"),
-    [
-        (None, 2.0),
-        ("D", 2.0),
-        ("h", 48.0),
-        ("0.5D", 4.0),
-        ("W", 2 / 7),
-        (np.timedelta64(12, "h"), 4.0),
-        (datetime.timedelta(days=2), 1.0),
-    ],
-)
-def test_units_of_time(unit, expected):
-    cells = bin_events(PYTHON_DATES, bins=1, unit=unit)
-    assert_allclose(cells.exposure, expected, rtol=1e-15)
-    assert_allclose(cells.events[:, 0], [0.0, expected], rtol=1e-15)
-
-
-def test_the_origin_is_the_start_of_the_window_unless_given():
-    spec = {"bins": 1, "window": ("2019-12-31", "2020-01-04")}
-    assert_array_equal(bin_events(PYTHON_DATES, **spec).events[:, 0], [1.0, 3.0])
-    cells = bin_events(PYTHON_DATES, **spec, origin="2020-01-02")
-    assert_array_equal(cells.events[:, 0], [-1.0, 1.0])
-    assert_array_equal(cells.X, [[0.0]])
-    assert bin_events(PYTHON_DATES, bins=1).events[0, 0] == 0.0
-
-
-@pytest.mark.parametrize("pandas_too", [False, True])
-def test_time_zones_become_utc(pandas_too):
-    rome = ZoneInfo("Europe/Rome")
-    # Two hours ahead of UTC in summer, and one in winter.
-    times = [datetime.datetime(2020, month, 1, 12, tzinfo=rome) for month in (7, 12)]
-    if pandas_too:
-        times = pytest.importorskip("pandas").Series(times)
-    cells = bin_events(times, bins=["2020-07-01T00", "2020-12-02T00"], unit="h")
-    assert_array_equal(cells.events[:, 0], [10.0, 153 * 24 + 11.0])
-    assert cells.to_dates(cells.events)[1] == np.datetime64("2020-12-01T11:00")
-    assert cells.to_inputs("2020-07-01T12:00+02:00")[0, 0] == 10.0
-    assert cells.to_inputs("2020-07-01T10:00Z")[0, 0] == 10.0
-
-
-def test_dates_and_inputs_both_ways():
-    dates = load_coal_mining().dates
-    cells = bin_events(dates, bins=10, unit="365.2425D")
-    assert_array_equal(cells.to_inputs(dates), cells.events)
-    assert_array_equal(cells.to_dates(cells.events), dates)
-    assert_array_equal(cells.to_dates(cells.events[:, 0]), dates)
-    assert cells.to_dates(0.0) == dates[0]
-    assert cells.to_inputs(datetime.date(1851, 3, 15)) == 0.0
-    edges = cells.to_dates(cells.edges[0])
-    assert (edges[0], edges[-1]) == (dates[0], dates[-1])
-
-
-def test_a_column_of_dates_beside_places():
-    pd = pytest.importorskip("pandas")
-    days = pd.to_datetime(["2020-01-02", "2020-01-09"])
-    frame = pd.DataFrame({"x": [0.25, 0.75], "when": days})
-    bounds = [(0, 1), ("2020-01-01", "2020-01-11")]
-    cells = bin_events(frame, bins=2, window=bounds)
-    assert_array_equal(cells.to_grid(cells.y), np.eye(2))
-    assert_array_equal(cells.exposure, np.full(4, 2.5))
-    assert_array_equal(cells.to_dates(cells.events), days.to_numpy())
-    assert_array_equal(cells.to_inputs(frame), [[0.25, 1.0], [0.75, 8.0]])
-    with pytest.raises(ValueError, match=r"row 1, at \(0\.75, 2020-01-09T00:00:00"):
-        bin_events(frame, bins=2, window=[(0, 1), ("2020-01-01", "2020-01-05")])
-
-
-# Bad input
-
-POINTS = [[0.5, 0.5], [0.2, 0.7]]
-DATES = np.array(PYTHON_DATES, dtype="datetime64[D]")
-FINE = {"bins": 2, "window": (0, 1)}
-DAYS = {"bins": 2, "window": ("2020-01-01", "2020-01-05")}
-
-
-@pytest.mark.parametrize(
-    ("events", "spec", "message"),
-    [
-        ([0.5, np.nan], FINE, "events of column 0 must be finite; entry 1 is nan"),
-        ([0.5, np.inf, np.nan], FINE, "entry 1 is inf, one of 2"),
-        ([0.5, None], FINE, "events of column 0 must be finite"),
-        ([[0.5, np.nan]], FINE, "events of column 1 must be finite"),
-        (["0.5"], FINE, "events of column 0 must be real numbers or dates; got"),
-        (["2020-01-01"], DAYS, "become dates by pandas.to_datetime"),
-        ([True, False], FINE, "must be real numbers or dates"),
-        ([0.5 + 1j], FINE, "must be real numbers or dates"),
-        (0.5, FINE, r"events must be times or dates of shape \(n_events,\)"),
-        (np.zeros((2, 2, 2)), FINE, "events must be times or dates"),
-        ([[1.0, 2.0], [3.0]], FINE, "events must be times or dates"),
-        (np.empty((0, 0)), FINE, "one or more columns"),
-        (np.ma.masked_equal([0.1, 0.2], 0.2), FINE, "events must not be masked"),
-        ([2**53 + 2, 2**60], {"bins": 2}, r"within 2\*\*53.*got 1\.1529"),
-        ([10**400], FINE, "must be real numbers or dates"),
-        (POINTS, {"bins": 0, "window": (0, 1)}, "bins of column 0 .*at least 1.*got 0"),
-        (POINTS, {"bins": -3, "window": (0, 1)}, "got -3"),
-        (POINTS, {"bins": True, "window": (0, 1)}, "bins must be a whole number"),
-        (POINTS, {"bins": 2.5, "window": (0, 1)}, "bins must be a whole number"),
-        (POINTS, {"bins": [2, 2.5], "window": (0, 1)}, "bins of column 1 .*got 2.5"),
-        (POINTS, {"bins": [2, 3, 4], "window": (0, 1)}, "each column, of which there are 2"),
-        (POINTS, {"bins": "25", "window": (0, 1)}, "bins must be a whole number"),
-        (POINTS, {"bins": 10**5, "window": (0, 1)}, "at most 10000000 cells; got 10000000000"),
-        ([0.5], {"bins": 10**9, "window": (0, 1)}, "at most 10000000 cells"),
-        ([0.5], {"bins": [0, 2, 1]}, "bins of column 0 must be two edges or more"),
-        ([0.5], {"bins": [0, 1, 1]}, "each larger than the one before"),
-        ([0.5], {"bins": [[0.0]]}, "two edges or more"),
-        ([0.5], {"bins": [0, np.nan, 1]}, "bins of column 0 must be finite"),
-        ([0.5], {"bins": [0, 1], "window": (0, 1)}, "must be None where bins are edges"),
-        ([0.5], {"bins": 10, "window": (1, 1)}, "lower < upper; got"),
-        ([0.5], {"bins": 10, "window": (1, 0)}, "lower < upper; got"),
-        ([0.5], {"bins": 10, "window": (0, np.inf)}, "window of column 0 must be finite"),
-        ([0.5], {"bins": 10, "window": 1}, r"window must be \(lower, upper\)"),
-        (POINTS, {"bins": 10, "window": [(0, 1)]}, "each, of which there are 2"),
-        (POINTS, {"bins": 10, "window": [(0, 1), (0, 1, 2)]}, "of which there are 2"),
-        (POINTS, {"bins": 10, "window": [(0, 1), (2, 1)]}, "window of column 1 .*lower < upper"),
-        ([0.5, 0.5], {"bins": 10}, "window of column 0 is needed.* there are 2, at 1 places"),
-        ([1.0], {"bins": 10, "window": (1, 1 + 1e-15)}, "doubles can tell the edges apart"),
-        ([1.0], {"bins": 2, "window": (-1.7e308, 1.7e308)}, "doubles can tell the edges apart"),
-        (POINTS, {"bins": 1, "window": (-1e200, 1e200)}, "positive and finite double"),
-        (POINTS, {"bins": 2, "window": (0, 1), "outside": "ignore"}, "outside must be 'raise'"),
-        (POINTS, {**FINE, "observed": [1, 1]}, r"the shape \(2, 2\); got the shape \(2,\)"),
-        (POINTS, {**FINE, "observed": np.full((2, 2), 1.5)}, "observed fraction, from 0 to 1"),
-        (POINTS, {**FINE, "observed": np.full((2, 2), np.nan)}, "observed fraction, from 0 to 1"),
-        (POINTS, {**FINE, "observed": np.zeros((2, 2))}, "larger than 0 in one cell or more"),
-        (POINTS, {**FINE, "observed": lambda x: x}, r"observed\(points\) must be one number"),
-        (POINTS, {**FINE, "observed": lambda x: None}, r"observed\(points\) must be True or"),
-        (POINTS, {**FINE, "unit": "D"}, "unit is for dates, but the events are numbers"),
-        (POINTS, {**FINE, "origin": 0}, "origin is for dates, but the events are numbers"),
-        ([0.5], DAYS, "window of column 0 must be real numbers or dates"),
-        ([0.5], {"bins": 2, "window": tuple(DATES)}, "holds dates, but the events are numbers"),
-        (DATES, FINE, "window of column 0 must hold dates; got"),
-        (DATES, {"bins": [0, 1, 2]}, "bins of column 0 must hold dates; got 0"),
-        (DATES, {**DAYS, "unit": "Y"}, "Months and years have no fixed length"),
-        (DATES, {**DAYS, "unit": np.timedelta64(1, "M")}, "Months and years have no fixed"),
-        (DATES, {**DAYS, "unit": "0D"}, "from 1 microsecond"),
-        (DATES, {**DAYS, "unit": 365}, "unit must be a number and one of W, D"),
-        (DATES, {**DAYS, "origin": DATES}, "origin must be one date"),
-        (DATES, {**DAYS, "origin": "soon"}, "origin must hold dates"),
-        (DATES, {**DAYS, "window": ("2020-01-01", "soon")}, "window of column 0 must hold dates"),
-        (np.append(DATES, np.datetime64("NaT")), DAYS, r"\(NaT\), but holds 1 of 3.*entry 2"),
-        (np.append(DATES, np.datetime64("NaT")), {"bins": 2}, r"\(NaT\), but holds 1 of 3"),
-        ([*PYTHON_DATES, None], DAYS, r"must not hold missing dates \(NaT\)"),
-        ([*PYTHON_DATES, 3.0], DAYS, "events of column 0 must hold dates"),
-        (np.array(["300000-01-01"], "datetime64[D]"), DAYS, "within 140,000 years of 1970"),
-        (np.stack([DATES, DATES], axis=1), DAYS, "one column of dates at most"),
-    ],
-)
-def test_bad_input_is_named(events, spec, message):
-    with pytest.raises(ValueError, match=message):
-        bin_events(events, **spec)
-
-
-def test_missing_dates_of_pandas():
-    pd = pytest.importorskip("pandas")
-    for zone in (None, "Europe/Rome"):
-        dates = pd.Series(pd.to_datetime(["2020-01-02", None])).dt.tz_localize(zone)
-        with pytest.raises(ValueError, match=r"\(NaT\), but holds 1 of 2, the first as entry 1"):
-            bin_events(dates, **DAYS)
-    with pytest.raises(ValueError, match="events of column 'x' must be finite"):
-        bin_events(pd.DataFrame({"x": [0.5, np.nan], "y": [0.5, 0.5]}), **FINE)
-
-
-def test_conversions_name_bad_input():
-    cells = bin_events(POINTS, **FINE)
-    with pytest.raises(ValueError, match="to_dates needs events that were dates"):
-        cells.to_dates(cells.X)
-    with pytest.raises(ValueError, match=r"events must have 2 columns.*got 1"):
-        cells.to_inputs([0.5])
-    with pytest.raises(ValueError, match=r"each of the 4 observed cells.*got the shape"):
-        cells.to_grid(np.zeros(3))
-    days = bin_events(DATES, **DAYS)
-    with pytest.raises(ValueError, match="events of column 0 must hold dates"):
-        days.to_inputs([0.5])
-    with pytest.raises(ValueError, match="X must have 1 columns; got 2"):
-        days.to_dates(np.zeros((3, 2)))
-    with pytest.raises(ValueError, match="X must be finite"):
-        days.to_dates([0.0, np.nan])
 
 
 # Intensities

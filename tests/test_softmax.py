@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from joint_distribution import passes
+from joint_distribution import N_FRESH, passes, remember_quantiles
 from problems import PRIORS, X_SMALL, make_model
 from scipy import stats
 from scipy.special import log_softmax, logsumexp
@@ -29,16 +29,15 @@ def class_model(signs):
     return make_model(likelihood, priors=KERNEL_PRIORS, mean="zero")
 
 
-def joint_draw(models, rng):
+def joint_draw(workspaces, rng):
     """Draw theta and f of every class, and labels given them."""
-    workspaces = [model.workspace() for model in models]
     states = []
     for workspace in workspaces:
         theta = workspace.layout.sample(rng)
         states.append(workspace.state_at(theta, rng.standard_normal(len(X_SMALL))))
     bounds = np.cumsum(np.exp(log_softmax([s.latent for s in states], axis=0)), axis=0)
     labels = (rng.random(len(X_SMALL)) > bounds[:-1]).sum(axis=0)
-    return workspaces, states, labels
+    return states, labels
 
 
 def observe(workspaces, labels):
@@ -62,23 +61,30 @@ def statistics(states, labels):
 
 def three_sweeps(conditions, representation):
     models = [class_model(np.array([1.0, -1.0, -1.0, 1.0])) for _ in range(N_CLASSES)]
+    for model in models:
+        remember_quantiles(model)
+    workspaces = [model.workspace() for model in models]
     settings = SamplerSettings(representation, n_latent_updates=3, whitened_updates=True)
+
+    def move(states, labels, rng):
+        observe(workspaces, labels)
+        pairs = zip(workspaces, states, strict=True)
+        group = ChainGroup([Chain(w, settings, rng, s) for w, s in pairs], rng)
+        for _ in range(3):
+            if conditions:
+                group.iterate()
+            else:
+                for chain in group.chains:
+                    chain.iterate()
+        return [chain.state for chain in group.chains]
 
     def draw(size, rng):
         moved, fresh = [], []
         for _ in range(size):
-            workspaces, states, labels = joint_draw(models, rng)
-            observe(workspaces, labels)
-            pairs = zip(workspaces, states, strict=True)
-            group = ChainGroup([Chain(w, settings, rng, s) for w, s in pairs], rng)
-            for _ in range(3):
-                if conditions:
-                    group.iterate()
-                else:
-                    for chain in group.chains:
-                        chain.iterate()
-            moved.append(statistics([chain.state for chain in group.chains], labels))
-            fresh.append(statistics(*joint_draw(models, rng)[1:]))
+            states, labels = joint_draw(workspaces, rng)
+            moved.append(statistics(move(states, labels, rng), labels))
+        for _ in range(N_FRESH * size):
+            fresh.append(statistics(*joint_draw(workspaces, rng)))
         return np.array(moved), np.array(fresh)
 
     return draw

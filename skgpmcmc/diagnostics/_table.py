@@ -15,8 +15,8 @@ MIN_ESS = 100.0
 
 _MARK = "*"
 _NOTE = (
-    f"{_MARK} R-hat above {MAX_RHAT}, fewer than {MIN_ESS:.0f} effective draws, or undefined: "
-    "raise n_draws (warm_start=True continues the chains) or n_warmup."
+    f"{_MARK} R-hat above {MAX_RHAT}, ESS below {MIN_ESS:.0f}, or undefined: raise n_draws "
+    "(warm_start=True continues the chains) or n_warmup."
 )
 _SIZES = ("ess_bulk", "ess_tail")
 # Numbers outside take up less room with an exponent.
@@ -40,7 +40,9 @@ class SummaryTable(Mapping[str, dict[str, float]]):
     Notes
     -----
     As text, the last digit of a row's numbers has the order of magnitude of the Monte Carlo error
-    of its mean: more digits would be noise. The numbers themselves are not rounded.
+    of its mean: more digits would be noise. Quantiles have two significant digits at least: those
+    of a skewed quantity may be far below the error of its mean. The numbers themselves are not
+    rounded.
 
     Examples
     --------
@@ -54,8 +56,8 @@ class SummaryTable(Mapping[str, dict[str, float]]):
                    mean     sd    50%   mcse  ess_bulk  ess_tail   rhat
     mean           1.23   0.50   1.20  0.012      1652      1800  1.001
     length_scale  23     11     21     1.7          42        61  1.070  *
-    * R-hat above 1.05, fewer than 100 effective draws, or undefined: raise n_draws
-      (warm_start=True continues the chains) or n_warmup.
+    * R-hat above 1.05, ESS below 100, or undefined: raise n_draws (warm_start=True continues the
+      chains) or n_warmup.
     >>> table["mean"]["sd"], table.flagged()
     (0.5, ['length_scale'])
     """
@@ -120,15 +122,14 @@ class SummaryTable(Mapping[str, dict[str, float]]):
     def _repr_html_(self) -> str:
         """Return the table for notebooks."""
         cells = [[html.escape(text) for text in line] for line in self._cells()]
-        right, left = ' style="text-align: right"', ' style="text-align: left"'
-        head = "".join(f"<th{right}>{text}</th>" for text in cells[0])
+        row = '<tr style="text-align: right">'
+        head = f"{row}{''.join(f'<th>{text}</th>' for text in cells[0])}</tr>"
         lines = [
-            f"<tr><th{left}>{name}</th>"
-            + "".join(f"<td{right}>{text}</td>" for text in texts)
-            + "</tr>"
+            f'{row}<th style="text-align: left">{name}</th>'
+            f"{''.join(f'<td>{text}</td>' for text in texts)}</tr>"
             for name, *texts in cells[1:]
         ]
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        table = f"<table><thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
         return table + (f"<p>{html.escape(_NOTE)}</p>" if self.flagged() else "")
 
 
@@ -148,6 +149,8 @@ def _text(column: str, value: float, mcse: float) -> str:
     if not 0.0 < mcse < math.inf:
         return f"{value:.4g}"
     last = _exponent(mcse) - (column == "mcse")
+    if column.endswith("%"):
+        last = min(last, _exponent(value) - 1)
     return _rounded(value, last)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ class EventGrid:
     is_observed: NDArray[np.bool_]
     n_outside: int
     n_unobserved: int
-    _axes: Axes = field(default=Axes(()))
+    _axes: Axes
 
     @property
     def shape(self) -> tuple[int, ...]:
