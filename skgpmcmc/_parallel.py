@@ -51,6 +51,10 @@ class Task:
     previous: list[ChainDraws] | None
     file: ChainFile | None
 
+    def how(self) -> tuple:
+        """Return what `run_chain` is to know beside the target."""
+        return self.settings, self.seed, self.theta, self.previous
+
 
 def run_tasks(
     tasks: Sequence[Task], *, n_jobs: int | None, listeners: Sequence[Listener], verbose: int
@@ -108,7 +112,11 @@ def _in_parallel(
     verbose: int,
 ) -> Iterator[tuple[int, list[ChainDraws] | None]]:
     """Yield the number and the draws of each chain as it ends."""
-    calls = (delayed(_run)(n, tasks[n], around(n, tasks[n].file)) for n in numbers)
+    # The target is an argument of its own: Dask sends those once to all chains.
+    calls = (
+        delayed(_run)(n, tasks[n].target, tasks[n].how(), around(n, tasks[n].file))
+        for n in numbers
+    )
     options = {"n_jobs": n_jobs, "verbose": verbose}
     try:
         parallel = Parallel(**options, return_as="generator_unordered")
@@ -118,12 +126,11 @@ def _in_parallel(
 
 
 def _run(
-    number: int, task: Task, surroundings: Surroundings
+    number: int, target: Target, how: tuple, surroundings: Surroundings
 ) -> tuple[int, list[ChainDraws] | None]:
     """Run one chain; None where there was not enough memory, which others may leave later."""
-    parts = task.target.models, task.settings, task.seed, task.theta, task.previous
     try:
-        return number, run_chain(*parts, surroundings)
+        return number, run_chain(target.models, *how, surroundings)
     except MemoryError:
         return number, None
 

@@ -210,6 +210,8 @@ class HyperparameterDisplay:
         self.prior_lines_: list[Any] = []
         self.points_: list[Any] = []
         if self.kind == "pairs":
+            if n < 2:
+                raise ValueError("kind='pairs' needs two hyperparameters or more; got 1.")
             used = np.tri(n, dtype=bool)
             self.figure_, self.axes_ = panels(ax, used, (2.2 * n + 0.6, 2.0 * n + 0.6))
             self._plot_pairs()
@@ -252,11 +254,10 @@ class HyperparameterDisplay:
             if row > 0:
                 self.axes_[row, 0].set_ylabel(_broken(self.names[row]), fontsize="small")
         self.axes_[0, 0].set_ylabel("density", fontsize="small")
-        legend = self.axes_[0, 0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
-        legend.set_in_layout(False)  # it stands where no panel is
-        if self.note:
-            last = self.axes_[n - 1, 0]
-            last.set_xlabel(f"{last.get_xlabel()}\n{wrap(self.note)}", fontsize="small")
+        # It stands where no panel is.
+        place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
+        legend = self.axes_[0, 0].legend(title=self.note.replace("; ", ";\n"), **place)
+        legend.set_in_layout(False)
 
     def _draw_marginal(self, i: int, ax: Any) -> None:
         """Draw a histogram, and the prior's density, per unit of the sampling scale."""
@@ -314,7 +315,10 @@ class HyperparameterDisplay:
 
 def _broken(name: str) -> str:
     """Return a name in several lines, for narrow panels."""
-    return name.replace("__", "__\n").replace(": ", ":\n").replace("[", "\n[")
+    label, colon, rest = name.rpartition(": ")
+    path, dashes, last = rest.rpartition("__")
+    lines = [label + colon.strip(), path + dashes, *last.replace("[", "\n[").split("\n")]
+    return "\n".join(line for line in lines if line)
 
 
 def _check_kind(kind: Any) -> None:

@@ -64,7 +64,8 @@ class PredictiveDisplay:
     lines_ : list of Line2D
         Means, one for each curve.
     bands_ : list of PolyCollection
-        Intervals: all of a single curve, the widest one of several.
+        Intervals: all of a single curve, the narrowest one of several (others would cover each
+        other).
     points_ : list of Line2D
         Data, for each curve; empty without.
 
@@ -158,7 +159,7 @@ class PredictiveDisplay:
         exposure : float or array-like of shape (n_samples,), default=None
             Of counts; the points are counts divided by it. 1 by default.
         confidence_levels : sequence of float, default=(0.5, 0.9)
-            Probabilities of the intervals.
+            Probabilities of the intervals. Of several classes only the narrowest are drawn.
         grid_resolution : int, default=100
             Number of points of a curve.
         feature_names : sequence of str, default=None
@@ -280,7 +281,7 @@ class PredictiveDisplay:
     def _draw_several(self) -> None:
         for k, (mean, label) in enumerate(zip(self.mean, self.labels, strict=True)):
             style = {"color": colour_of(k), "alpha": 0.2, "linewidth": 0}
-            ends = self.intervals[k, 0].T
+            ends = self.intervals[k, -1].T
             self.bands_.append(self.ax_.fill_between(self.x, *ends, **style))
             style = {"color": colour_of(k), "linewidth": 2.0, "label": label}
             self.lines_ += self.ax_.plot(self.x, mean, **style)
@@ -290,7 +291,7 @@ class PredictiveDisplay:
                 style = {"color": colour_of(k), "markersize": 5.0}
                 self.points_ += self.ax_.plot(x, height, "|", **style)
         self.ax_.set_title(
-            f"Means and {100 * self.confidence_levels[0]:g} % intervals"
+            f"Means and {100 * self.confidence_levels[-1]:g} % intervals"
             + ("" if self.x_observed is None else "; data above"),
             fontsize="medium",
             loc="left",

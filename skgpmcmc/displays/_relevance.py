@@ -23,7 +23,7 @@ from ._style import (
 )
 
 # Vertical space that the lines of the several classes of one column share.
-_SHARED = 0.6
+_SHARED, _BAR_HEIGHT = 0.6, 0.7
 
 
 class RelevanceDisplay:
@@ -63,7 +63,7 @@ class RelevanceDisplay:
         Medians, for each function.
     intervals_ : list of list of LineCollection
         For each function those of each confidence level, the widest first.
-    prior_bars_ : LineCollection or None
+    prior_bars_ : BarContainer or None
         Prior intervals.
 
     See Also
@@ -210,9 +210,9 @@ class RelevanceDisplay:
         rows = np.arange(n_rows)
         self.prior_bars_ = None
         if self.prior is not None:
-            ends = self.prior[self.order_].T
-            style = {"color": PALE_GREY, "linewidth": 9.0 + 3.0 * (n_functions - 1), "zorder": 1}
-            self.prior_bars_ = self.ax_.hlines(rows, *ends, label=self._prior_label(), **style)
+            low, high = self.prior[self.order_].T
+            style = {"height": _BAR_HEIGHT, "color": PALE_GREY, "label": self._prior_label()}
+            self.prior_bars_ = self.ax_.barh(rows, high - low, left=low, zorder=1, **style)
         self.points_: list[Any] = []
         self.intervals_: list[list[Any]] = []
         shifts = (np.arange(n_functions) - 0.5 * (n_functions - 1)) * _SHARED / n_functions
@@ -236,7 +236,12 @@ class RelevanceDisplay:
 
     def _label(self, n_features: int) -> None:
         ax, n_rows = self.ax_, len(self.order_)
-        ax.set_yticks(np.arange(n_rows), [self.feature_names[i] for i in self.order_])
+        constant = np.isnan(self.relevance).all(axis=(0, 1))
+        names = [
+            f"{self.feature_names[i]} (constant)" if constant[i] else self.feature_names[i]
+            for i in self.order_
+        ]
+        ax.set_yticks(np.arange(n_rows), names)
         ax.set_ylim(n_rows - 0.4, -0.6)
         ax.set_xscale("log")
         label_log_axis(ax.xaxis, *ax.get_xlim())
@@ -247,7 +252,8 @@ class RelevanceDisplay:
         if n_rows < n_features:
             lines.append(wrap(f"The {n_rows} most relevant of {n_features} columns."))
         ax.set_xlabel("\n".join(lines))
-        ax.legend(loc="best", frameon=True, framealpha=0.9, fontsize="small")
+        above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 4}
+        ax.legend(frameon=False, fontsize="small", **above)
         ax.grid(axis="x", color="0.92", zorder=0)
         hide_frame(ax)
 

@@ -46,6 +46,8 @@ def single_axes(ax: Any, figsize: tuple[float, float]) -> Any:
 
     if ax is None:
         return plt.subplots(figsize=figsize, layout="constrained")[1]
+    if isinstance(ax, list | np.ndarray) and len(ax) == 1:
+        ax = ax[0]
     if not isinstance(ax, Axes):
         raise ValueError(f"ax must be a matplotlib Axes, or None for a new figure; got {ax!r}.")
     return ax

@@ -1,0 +1,64 @@
+"""Chains on a Dask cluster: two worker processes of a real `LocalCluster`."""
+
+import joblib
+import numpy as np
+import pytest
+
+from skgpmcmc import MCMCCoxProcessRegressor, MCMCGaussianProcessClassifier, _run_chain
+
+distributed = pytest.importorskip("distributed")
+
+LENGTH = {"n_chains": 4, "n_warmup": 10, "n_draws": 10, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def client():
+    """A client of a cluster of two processes, one thread each."""
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture
+def pickled(monkeypatch):
+    """Count how often the target of the chains leaves this process."""
+    count = []
+
+    def state(self):
+        count.append(1)
+        return vars(self)
+
+    monkeypatch.setattr(_run_chain.Target, "__getstate__", state, raising=False)
+    return count
+
+
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    return X, X[:, 0] + rng.normal(size=30)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("estimator", [MCMCGaussianProcessClassifier, MCMCCoxProcessRegressor])
+def test_draws_are_those_of_a_serial_fit_and_data_are_sent_once(client, pickled, estimator):
+    X, y = problem()
+    y = y > 0.0 if estimator is MCMCGaussianProcessClassifier else np.exp(y).astype(int)
+    serial = estimator(**LENGTH).fit(X, y)
+    assert len(pickled) == 0
+    with joblib.parallel_config(backend="dask"):
+        spread = estimator(**LENGTH).fit(X, y)
+    assert len(pickled) == 1
+    np.testing.assert_array_equal(spread.trace_.theta, serial.trace_.theta)
+    np.testing.assert_array_equal(spread.trace_.latent, serial.trace_.latent)
+    np.testing.assert_array_equal(spread.predict(X), serial.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_chains_run_on_both_workers(client):
+    # Long enough for an idle worker to take over chains that wait where the data are.
+    X, y = problem()
+    with distributed.get_task_stream(client) as stream, joblib.parallel_config(backend="dask"):
+        MCMCGaussianProcessClassifier(**LENGTH | {"n_draws": 500}).fit(X, y > 0.0)
+    workers = [task["worker"] for task in stream.data if "run" in str(task["key"])]
+    assert len(workers) == LENGTH["n_chains"]
+    assert len(set(workers)) == 2

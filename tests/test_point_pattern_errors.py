@@ -1,0 +1,117 @@
+"""Bad events, and parameters that do not fit them: errors say what came and what is allowed."""
+
+import datetime
+
+import numpy as np
+import pytest
+
+from skgpmcmc.point_patterns import bin_events
+
+PYTHON_DATES = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 3)]
+POINTS = [[0.5, 0.5], [0.2, 0.7]]
+DATES = np.array(PYTHON_DATES, dtype="datetime64[D]")
+FINE = {"bins": 2, "window": (0, 1)}
+DAYS = {"bins": 2, "window": ("2020-01-01", "2020-01-05")}
+
+
+@pytest.mark.parametrize(
+    ("events", "spec", "message"),
+    [
+        ([0.5, np.nan], FINE, "events of column 0 must be finite; entry 1 is nan"),
+        ([0.5, np.inf, np.nan], FINE, "entry 1 is inf, one of 2"),
+        ([0.5, None], FINE, "events of column 0 must be finite"),
+        ([[0.5, np.nan]], FINE, "events of column 1 must be finite"),
+        (["0.5"], FINE, "events of column 0 must be real numbers or dates; got"),
+        (["2020-01-01"], DAYS, "become dates by pandas.to_datetime"),
+        ([True, False], FINE, "must be real numbers or dates"),
+        ([0.5 + 1j], FINE, "must be real numbers or dates"),
+        (0.5, FINE, r"events must be times or dates of shape \(n_events,\)"),
+        (np.zeros((2, 2, 2)), FINE, "events must be times or dates"),
+        ([[1.0, 2.0], [3.0]], FINE, "events must be times or dates"),
+        (np.empty((0, 0)), FINE, "one or more columns"),
+        (np.ma.masked_equal([0.1, 0.2], 0.2), FINE, "events must not be masked"),
+        ([2**53 + 2, 2**60], {"bins": 2}, r"within 2\*\*53.*got 1\.1529"),
+        ([10**400], FINE, "must be real numbers or dates"),
+        (POINTS, {"bins": 0, "window": (0, 1)}, "bins of column 0 .*at least 1.*got 0"),
+        (POINTS, {"bins": -3, "window": (0, 1)}, "got -3"),
+        (POINTS, {"bins": True, "window": (0, 1)}, "bins must be a whole number"),
+        (POINTS, {"bins": 2.5, "window": (0, 1)}, "bins must be a whole number"),
+        (POINTS, {"bins": [2, 2.5], "window": (0, 1)}, "bins of column 1 .*got 2.5"),
+        (POINTS, {"bins": [2, 3, 4], "window": (0, 1)}, "each column, of which there are 2"),
+        (POINTS, {"bins": "25", "window": (0, 1)}, "bins must be a whole number"),
+        (POINTS, {"bins": 10**5, "window": (0, 1)}, "at most 10000000 cells; got 10000000000"),
+        ([0.5], {"bins": 10**9, "window": (0, 1)}, "at most 10000000 cells"),
+        ([0.5], {"bins": [0, 2, 1]}, "bins of column 0 must be two edges or more"),
+        ([0.5], {"bins": [0, 1, 1]}, "each larger than the one before"),
+        ([0.5], {"bins": [[0.0]]}, "two edges or more"),
+        ([0.5], {"bins": [0, np.nan, 1]}, "bins of column 0 must be finite"),
+        ([0.5], {"bins": [0, 1], "window": (0, 1)}, "must be None where bins are edges"),
+        ([0.5], {"bins": 10, "window": (1, 1)}, "lower < upper; got"),
+        ([0.5], {"bins": 10, "window": (1, 0)}, "lower < upper; got"),
+        ([0.5], {"bins": 10, "window": (0, np.inf)}, "window of column 0 must be finite"),
+        ([0.5], {"bins": 10, "window": 1}, r"window must be \(lower, upper\)"),
+        (POINTS, {"bins": 10, "window": [(0, 1)]}, "each, of which there are 2"),
+        (POINTS, {"bins": 10, "window": [(0, 1), (0, 1, 2)]}, "of which there are 2"),
+        (POINTS, {"bins": 10, "window": [(0, 1), (2, 1)]}, "window of column 1 .*lower < upper"),
+        ([0.5, 0.5], {"bins": 10}, "window of column 0 is needed.* there are 2, at 1 places"),
+        ([1.0], {"bins": 10, "window": (1, 1 + 1e-15)}, "doubles can tell the edges apart"),
+        ([1.0], {"bins": 2, "window": (-1.7e308, 1.7e308)}, "doubles can tell the edges apart"),
+        (POINTS, {"bins": 1, "window": (-1e200, 1e200)}, "positive and finite double"),
+        (POINTS, {"bins": 2, "window": (0, 1), "outside": "ignore"}, "outside must be 'raise'"),
+        (POINTS, {**FINE, "observed": [1, 1]}, r"the shape \(2, 2\); got the shape \(2,\)"),
+        (POINTS, {**FINE, "observed": np.full((2, 2), 1.5)}, "observed fraction, from 0 to 1"),
+        (POINTS, {**FINE, "observed": np.full((2, 2), np.nan)}, "observed fraction, from 0 to 1"),
+        (POINTS, {**FINE, "observed": np.zeros((2, 2))}, "larger than 0 in one cell or more"),
+        (POINTS, {**FINE, "observed": lambda x: x}, r"observed\(points\) must be one number"),
+        (POINTS, {**FINE, "observed": lambda x: None}, r"observed\(points\) must be True or"),
+        (POINTS, {**FINE, "unit": "D"}, "unit is for dates, but the events are numbers"),
+        (POINTS, {**FINE, "origin": 0}, "origin is for dates, but the events are numbers"),
+        ([0.5], DAYS, "window of column 0 must be real numbers or dates"),
+        ([0.5], {"bins": 2, "window": tuple(DATES)}, "holds dates, but the events are numbers"),
+        (DATES, FINE, "window of column 0 must hold dates; got"),
+        (DATES, {"bins": [0, 1, 2]}, "bins of column 0 must hold dates; got 0"),
+        (DATES, {**DAYS, "unit": "Y"}, "Months and years have no fixed length"),
+        (DATES, {**DAYS, "unit": np.timedelta64(1, "M")}, "Months and years have no fixed"),
+        (DATES, {**DAYS, "unit": "0D"}, "from 1 microsecond"),
+        (DATES, {**DAYS, "unit": 365}, "unit must be a number and one of W, D"),
+        (DATES, {**DAYS, "origin": DATES}, "origin must be one date"),
+        (DATES, {**DAYS, "origin": "soon"}, "origin must hold dates"),
+        (DATES, {**DAYS, "window": ("2020-01-01", "soon")}, "window of column 0 must hold dates"),
+        (np.append(DATES, np.datetime64("NaT")), DAYS, r"\(NaT\), but holds 1 of 3.*entry 2"),
+        (np.append(DATES, np.datetime64("NaT")), {"bins": 2}, r"\(NaT\), but holds 1 of 3"),
+        ([*PYTHON_DATES, None], DAYS, r"must not hold missing dates \(NaT\)"),
+        ([*PYTHON_DATES, 3.0], DAYS, "events of column 0 must hold dates"),
+        (np.array(["300000-01-01"], "datetime64[D]"), DAYS, "within 140,000 years of 1970"),
+        (np.stack([DATES, DATES], axis=1), DAYS, "one column of dates at most"),
+    ],
+)
+def test_bad_input_is_named(events, spec, message):
+    with pytest.raises(ValueError, match=message):
+        bin_events(events, **spec)
+
+
+def test_missing_dates_of_pandas():
+    pd = pytest.importorskip("pandas")
+    for zone in (None, datetime.timezone(datetime.timedelta(hours=2))):
+        dates = pd.Series(pd.to_datetime(["2020-01-02", None])).dt.tz_localize(zone)
+        with pytest.raises(ValueError, match=r"\(NaT\), but holds 1 of 2, the first as entry 1"):
+            bin_events(dates, **DAYS)
+    with pytest.raises(ValueError, match="events of column 'x' must be finite"):
+        bin_events(pd.DataFrame({"x": [0.5, np.nan], "y": [0.5, 0.5]}), **FINE)
+
+
+def test_conversions_name_bad_input():
+    cells = bin_events(POINTS, **FINE)
+    with pytest.raises(ValueError, match="to_dates needs events that were dates"):
+        cells.to_dates(cells.X)
+    with pytest.raises(ValueError, match=r"events must have 2 columns.*got 1"):
+        cells.to_inputs([0.5])
+    with pytest.raises(ValueError, match=r"each of the 4 observed cells.*got the shape"):
+        cells.to_grid(np.zeros(3))
+    days = bin_events(DATES, **DAYS)
+    with pytest.raises(ValueError, match="events of column 0 must hold dates"):
+        days.to_inputs([0.5])
+    with pytest.raises(ValueError, match="X must have 1 columns; got 2"):
+        days.to_dates(np.zeros((3, 2)))
+    with pytest.raises(ValueError, match="X must be finite"):
+        days.to_dates([0.0, np.nan])
