@@ -53,11 +53,14 @@ def draw_irises(settings: dict) -> dict:
 
 
 def draw_radar(settings: dict) -> dict:
-    """Two classes, 34 columns: chains, relevance of the columns, calibration on new rows."""
+    """Two classes, 34 columns: chains, relevance of the columns, calibration on new rows.
+
+    The chains are too short for some length scales, and the fit warns: the traces show where.
+    """
     data = load_ionosphere(as_frame=True)
     X, y = data.data, data.target
     model = MCMCGaussianProcessClassifier(**settings).fit(X[:N_TRAIN], y[:N_TRAIN])
-    figure, ax = plt.subplots(figsize=(5.5, 5.0), layout="constrained")
+    ax = plt.figure(figsize=(5.5, 5.0), layout="constrained").add_subplot()
     options = {"n_bins": 6, "strategy": "quantile", "name": "skgpmcmc", "ax": ax}
     new = X[N_TRAIN:], y[N_TRAIN:]
     return {

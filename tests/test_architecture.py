@@ -70,6 +70,7 @@ LAYERS = {
     "skgpmcmc.estimators._updates": 11,
     "skgpmcmc.estimators._base": 13,
     "skgpmcmc.estimators": 14,
+    "skgpmcmc.core": 15,
     "skgpmcmc.displays": 15,
     "skgpmcmc.point_patterns": 15,
 }

@@ -23,7 +23,7 @@ with warnings.catch_warnings():
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-SHORT = {"n_chains": 2, "n_warmup": 5, "n_draws": 12, "random_state": 0}
+SHORT = {"n_chains": 2, "n_warmup": 5, "n_draws": 30, "random_state": 0}
 N = 18
 RNG = np.random.default_rng(5)
 # Rows that repeat others, in an order that is not that of the latent variables.
@@ -192,7 +192,7 @@ def test_log_likelihood_of_each_row(name, fitted):
     np.testing.assert_array_equal(data["log_likelihood"]["row"].values, kept)
 
 
-@pytest.mark.parametrize("name", set(CASES) - {"softmax"})
+@pytest.mark.parametrize("name", [name for name in CASES if name != "softmax"])
 def test_rows_sum_to_the_log_likelihood_of_the_chain(name, fitted):
     model, data = fitted(name)
     weights = weights_of(name)
@@ -289,12 +289,12 @@ def test_no_hyperparameters_and_no_columns():
         def diag(self, X):
             return np.ones(len(X))
 
-    words = np.array(["a", "bb", "ccc", "a"], dtype=object)
+    words = np.array(["a", "bb", "ccc", "dddd"], dtype=object)
     model = cox(kernel=Letters(1.0, "fixed"), mean="zero")
     data = model.fit(words, [1, 0, 4, 2]).to_arviz()
     assert set(data["posterior"].data_vars) == {"latent"}
     assert "X" not in data["constant_data"]
-    assert data["constant_data"]["point_of_row"].values.tolist() == [0, 1, 2, 0]
+    assert data["constant_data"]["point_of_row"].values.tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("name", ["logit, weights", "softmax", "one-vs-rest", "Student-t"])

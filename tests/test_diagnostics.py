@@ -225,7 +225,9 @@ def test_agrees_with_arviz(case):
     assert rhat(draws) == pytest.approx(float(arviz.rhat(draws)), rel=1e-9)
     assert mcse_mean(draws) == pytest.approx(float(arviz.mcse(draws)), rel=1e-9)
     for method, function in [("bulk", ess_bulk), ("tail", ess_tail), ("mean", ess_mean)]:
-        assert function(draws) == pytest.approx(float(arviz.ess(draws, method=method)), rel=1e-9)
+        options = {"prob": (0.05, 0.95)} if method == "tail" else {}  # ArviZ 1.0 has no default
+        expected = float(arviz.ess(draws, method=method, **options))
+        assert function(draws) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("function", [rhat, ess_bulk, ess_tail])

@@ -1,21 +1,73 @@
-"""The README's Python code runs, one block after the other."""
+"""The Python code of the README and of the guide runs, one block after the other."""
 
 import re
 import warnings
 from pathlib import Path
 
+import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+import skgpmcmc
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+GUIDE = sorted((ROOT / "examples" / "guide").glob("*.md"))
+ESTIMATORS = (
+    skgpmcmc.MCMCGaussianProcessClassifier,
+    skgpmcmc.MCMCGaussianProcessRegressor,
+    skgpmcmc.MCMCCoxProcessRegressor,
+)
 
 
-def test_readme_code_runs(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) >= 2
+@pytest.fixture(autouse=True)
+def pictures(monkeypatch):
+    """Draw off the screen, and close what was drawn."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    yield
+    pyplot.close("all")
+
+
+def blocks(path):
+    return re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def run(path):
+    """Run the blocks of a page, and return their names."""
     namespace: dict = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        for block in blocks:
-            exec(block.replace("n_jobs=-1", "n_jobs=1"), namespace)
+        for number, block in enumerate(blocks(path)):
+            code = compile(block.replace("n_jobs=-1", "n_jobs=1"), f"{path.name}, {number}", "exec")
+            exec(code, namespace)
+    return namespace
+
+
+def test_readme_code_runs(capsys):
+    assert len(blocks(README)) >= 2
+    namespace = run(README)
     assert "rhat" in capsys.readouterr().out
     assert namespace["model"].priors.keys() == {"k2__length_scale"}
+
+
+@pytest.mark.parametrize("page", GUIDE, ids=lambda path: path.stem)
+def test_guide_code_runs(page, monkeypatch):
+    # The pages have the default settings, as a reader would; here the defaults are short.
+    for estimator in ESTIMATORS:
+        for name, value in {"n_chains": 2, "n_warmup": 10, "n_draws": 20}.items():
+            monkeypatch.setitem(estimator.__init__.__kwdefaults__, name, value)
+    assert run(page) or page.stem == "errors-and-warnings"
+
+
+def links(path):
+    return re.findall(r"\]\(([^)#:]+\.(?:md|py|png))\)", path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", [README, ROOT / "examples" / "README.md", *GUIDE], ids=str)
+def test_links_lead_somewhere(page):
+    for link in links(page):
+        assert (page.parent / link).exists(), link
+
+
+def test_the_guide_has_an_index():
+    assert set(links(ROOT / "examples" / "README.md")) >= {f"guide/{page.name}" for page in GUIDE}

@@ -53,13 +53,14 @@ def statistics(states, labels):
         *states[2].theta,
         latent[0, 0],
         float(latent[1] @ latent[1]),
-        float(latent[0] @ latent[2]),
+        # Labels say nothing about the sum, unless a class is updated as if it were alone.
+        float(np.square(latent.sum(axis=0)).sum()),
         log_p.sum(),
         states[1].factor.log_normal(states[1].whitened),
     ]
 
 
-def three_sweeps(conditions, representation):
+def two_sweeps(conditions, representation):
     models = [class_model(np.array([1.0, -1.0, -1.0, 1.0])) for _ in range(N_CLASSES)]
     for model in models:
         remember_quantiles(model)
@@ -70,7 +71,7 @@ def three_sweeps(conditions, representation):
         observe(workspaces, labels)
         pairs = zip(workspaces, states, strict=True)
         group = ChainGroup([Chain(w, settings, rng, s) for w, s in pairs], rng)
-        for _ in range(3):
+        for _ in range(2):
             if conditions:
                 group.iterate()
             else:
@@ -92,11 +93,11 @@ def three_sweeps(conditions, representation):
 
 @pytest.mark.parametrize("representation", ["surr-site", "post-site", "prior-white"])
 def test_sweeps_over_the_classes_leave_the_joint_distribution_invariant(representation):
-    assert passes(three_sweeps(True, representation), seed=0)
+    assert passes(two_sweeps(True, representation), seed=0)
 
 
 def test_classes_that_do_not_know_of_each_other_are_detected():
-    assert not passes(three_sweeps(False, "surr-site"), seed=0)
+    assert not passes(two_sweeps(False, "surr-site"), seed=0)
 
 
 def test_likelihood_given_the_others_is_the_softmax():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,8 @@ from ._style import (
 _KINDS = ("marginals", "pairs")
 _DEFAULT_MOST = {"marginals": 12, "pairs": 5}
 _N_COLUMNS = 4
+# Letters that fit on a panel, of pairs and of marginals.
+_NARROW, _WIDE = 20, 30
 _MOST_BINS = 40
 _MOST_POINTS = 1000
 _N_CURVE = 200
@@ -227,7 +230,8 @@ class HyperparameterDisplay:
         for i, ax in enumerate(axes):
             self._draw_marginal(i, ax)
             ax.set_xlim(self._limits(i))
-            ax.set_title(self.names[i], loc="left", fontsize="medium")
+            title = _broken(self.names[i], _WIDE)
+            ax.set_title(title, loc="left", fontsize="medium")
             ax.set_xlabel("value, logarithmic axis" if self._is_log(i) else "value")
             unit = "per unit of ln(value)" if self._is_log(i) else "per unit of value"
             ax.set_ylabel(f"density\n({unit})" if i % n_columns == 0 else f"({unit})")
@@ -246,13 +250,13 @@ class HyperparameterDisplay:
                 ax = self.axes_[row, column]
                 ax.set_xlim(self._limits(column))
                 if row == n - 1:
-                    ax.set_xlabel(_broken(self.names[column]), fontsize="small")
+                    ax.set_xlabel(_broken(self.names[column], _NARROW), fontsize="small")
                 else:
                     ax.tick_params(labelbottom=False)
                 if column > 0:
                     ax.tick_params(labelleft=False)
             if row > 0:
-                self.axes_[row, 0].set_ylabel(_broken(self.names[row]), fontsize="small")
+                self.axes_[row, 0].set_ylabel(_broken(self.names[row], _NARROW), fontsize="small")
         self.axes_[0, 0].set_ylabel("density", fontsize="small")
         # It stands where no panel is.
         place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
@@ -313,12 +317,14 @@ class HyperparameterDisplay:
         return left - 0.03 * width, right + 0.03 * width
 
 
-def _broken(name: str) -> str:
-    """Return a name in several lines, for narrow panels."""
-    label, colon, rest = name.rpartition(": ")
-    path, dashes, last = rest.rpartition("__")
-    lines = [label + colon.strip(), path + dashes, *last.replace("[", "\n[").split("\n")]
-    return "\n".join(line for line in lines if line)
+def _broken(name: str, width: int) -> str:
+    """Return a name in lines of at most so many letters, where its parts let it."""
+    lines = [""]
+    for part in re.findall(r"\[.*\]|.*?(?:__|: |(?=\[)|$)", name):
+        if lines[-1] and len(lines[-1] + part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines).strip()
 
 
 def _check_kind(kind: Any) -> None:

@@ -129,9 +129,17 @@ def label_log_axis(axis: Any, low: float, high: float) -> None:
         axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     else:
         subs = next(digits for ratio, digits in _DIGITS if high / low <= ratio)
-        axis.set_major_locator(LogLocator(subs=subs, numticks=6))
+        axis.set_major_locator(LogLocator(subs=subs, numticks=5))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_major_formatter(FuncFormatter(_plain))
+
+
+def _plain(value: float, position: int) -> str:
+    """Return a number as people write it, long powers of ten as such."""
+    exponent = round(np.log10(value))
+    if -3 < exponent < 4 or not np.isclose(value, 10.0**exponent, rtol=1e-9):
+        return f"{value:g}"
+    return f"$10^{{{exponent}}}$"
 
 
 def hide_frame(ax: Any) -> None:

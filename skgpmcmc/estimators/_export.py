@@ -114,7 +114,7 @@ class Reports:
 
         coordinates = _coordinates(self)
         datasets = {name: _dataset(group, coordinates) for name, group in _groups(self).items()}
-        if hasattr(arviz, "InferenceData"):
+        if int(arviz.__version__.split(".")[0]) < 1:
             return arviz.InferenceData(**datasets)
         return xarray.DataTree.from_dict(datasets)
 

@@ -1,0 +1,76 @@
+"""The sampling core, for likelihoods of your own.
+
+A `LatentGaussianModel` is a kernel, inputs, a likelihood and priors; `run_chains` samples it as
+`SamplerSettings` says and returns a `Trace`; `predict_latent` goes to new inputs. The estimators
+are built of the same parts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._linalg import Array
+from ._model import LatentGaussianModel
+from ._sampler import run_chains
+from ._settings import SamplerSettings
+from .estimators._base import latent_moments
+from .estimators._prediction import PosteriorDraws
+from .trace import Trace
+
+__all__ = ["LatentGaussianModel", "SamplerSettings", "Trace", "predict_latent", "run_chains"]
+
+
+def predict_latent(
+    model: LatentGaussianModel, trace: Trace, X: Any, max_draws: int = 200
+) -> tuple[Array, Array]:
+    """Return posterior mean and standard deviation of the latent function at new inputs.
+
+    Parameters
+    ----------
+    model : LatentGaussianModel
+        What was sampled.
+    trace : Trace
+        Its draws.
+    X : array-like of shape (n_samples, n_features)
+        New inputs.
+    max_draws : int, default=200
+        Draws, evenly spread, that the moments are averaged over.
+
+    Returns
+    -------
+    mean, std : ndarray of shape (n_samples,)
+        By the laws of total expectation and variance over the draws.
+
+    Raises
+    ------
+    ValueError
+        If X has another number of columns than the model's inputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import stats
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> from skgpmcmc.core import LatentGaussianModel, SamplerSettings, predict_latent, run_chains
+    >>> from skgpmcmc.likelihoods import Poisson
+    >>> X = np.linspace(0.0, 1.0, 9)[:, np.newaxis]
+    >>> model = LatentGaussianModel(
+    ...     RBF(1.0), X, Poisson([0, 1, 0, 2, 5, 9, 7, 9, 8]),
+    ...     priors={"length_scale": stats.lognorm(s=1.0)},
+    ... )
+    >>> trace = run_chains(model, SamplerSettings(n_warmup=50, n_draws=50), random_state=0)
+    >>> mean, std = predict_latent(model, trace, [[0.0], [1.0]])
+    >>> bool(mean[0] < mean[1])
+    True
+    """
+    X = np.asarray(X, dtype=np.float64) if model.kernel.requires_vector_input else X
+    if np.shape(X)[1:] != np.shape(model.X)[1:]:
+        raise ValueError(
+            f"X must have the shape (n_samples, {np.shape(model.X)[-1]}), the columns of the "
+            f"model's inputs; got {np.shape(X)}."
+        )
+    draws = PosteriorDraws.from_trace(model.kernel, model.X, trace, model.jitter, max_draws)
+    mean, variance = latent_moments(draws, X)
+    return mean, np.sqrt(variance)
