@@ -76,7 +76,7 @@ class Study(NamedTuple):
     observe: Callable
     truth: Callable
     fitted_priors: dict | None = None
-    options: dict = {}
+    options: dict | None = None
 
 
 def labels(f, values, rng):
@@ -156,7 +156,7 @@ def run_data_set(study: Study, seed: int, length: dict) -> Outcome:
             break
     model = study.estimator(
         study.kernel, priors=study.fitted_priors or study.priors, random_state=seed,
-        **study.options, **length,
+        **(study.options or {}), **length,
     )  # fmt: skip
     exposure = {"exposure": 2.0} if study.observe is counts else {}
     with warnings.catch_warnings():

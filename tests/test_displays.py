@@ -245,6 +245,19 @@ def test_rank_histograms_tell_chains_apart():
     assert counts[1][1][0] == 0
 
 
+@pytest.mark.parametrize("n_chains", [1, 3])
+def test_chains_that_do_not_move_are_drawn(n_chains):
+    draws = np.full((2, n_chains, 8), 3.0)
+    names, log_scale = ["a", "b"], [True, False]
+    drawn = TraceDisplay(draws, names=names, log_scale=log_scale).plot()
+    drawn.figure_.canvas.draw()
+    assert len(drawn.lines_[1]) == n_chains
+    drawn = HyperparameterDisplay(draws.reshape(2, -1), names=names, log_scale=log_scale).plot()
+    drawn.figure_.canvas.draw()
+    low, high = drawn.axes_[0, 0].get_xlim()
+    assert low < 3.0 < high
+
+
 # Hyperparameters
 
 
@@ -551,6 +564,8 @@ def test_intensity_names_the_display_that_fits(models):
         (PredictiveDisplay, "regressor", {"feature": "height"}, "feature must be a column"),
         (PredictiveDisplay, "regressor", {"feature": 2}, "from 0 to 1; got 2"),
         (PredictiveDisplay, "regressor", {"feature": 0.5}, "from 0 to 1; got 0.5"),
+        (PredictiveDisplay, "regressor", {"grid_resolution": 0}, "grid_resolution must be"),
+        (PredictiveDisplay, "regressor", {"X": [["a", "b"]] * 3}, "X must hold numbers"),
         (PredictiveDisplay, "regressor", {"held": "mode"}, "held must be"),
         (PredictiveDisplay, "regressor", {"held": {"height": 1.0}}, "held must be a column"),
         (PredictiveDisplay, "regressor", {"target": 1}, "for classifiers only"),

@@ -71,3 +71,23 @@ def test_links_lead_somewhere(page):
 
 def test_the_guide_has_an_index():
     assert set(links(ROOT / "examples" / "README.md")) >= {f"guide/{page.name}" for page in GUIDE}
+
+
+def quoted():
+    """What the page of errors and warnings quotes of messages, in parts that stand in the code."""
+    text = (ROOT / "examples" / "guide" / "errors-and-warnings.md").read_text(encoding="utf-8")
+    for bold in re.findall(r"^(?:\||)\s*\*\*(.+?)\*\*", text, re.MULTILINE):
+        words = re.sub(r"^(KeyboardInterrupt|ChainDiedError): ", "", bold)
+        yield from (part.strip() for part in words.split("...") if part.strip())
+
+
+@pytest.mark.parametrize("words", list(quoted()))
+def test_quoted_messages_are_in_the_code(words):
+    def plain(text):
+        # Strings that go on in the next line are one; what is filled in is not quoted.
+        return re.sub(r'"\s*\n\s*f?"', "", text)
+
+    sources = [
+        plain(path.read_text(encoding="utf-8")) for path in (ROOT / "skgpmcmc").rglob("*.py")
+    ]
+    assert any(words in source for source in sources), words

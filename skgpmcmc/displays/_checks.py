@@ -113,7 +113,10 @@ def check_levels(confidence_levels: Any) -> list[float]:
 
 def as_matrix(name: str, X: Any, n_columns: int | None = None) -> Array:
     """Return numbers in rows and columns; raise a ValueError for another shape."""
-    matrix = np.asarray(X, dtype=np.float64)
+    try:
+        matrix = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers, in rows and columns: {error}.") from None
     if matrix.ndim != 2 or n_columns not in (None, matrix.shape[1]) or not len(matrix):
         columns = "n_columns" if n_columns is None else n_columns
         raise ValueError(

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
+from ..estimators._inputs import check_at_least_one
 from ._checks import as_matrix, check_levels, check_names, unwrap
 from ._predictions import curves, observed
 from ._style import (
@@ -204,6 +205,7 @@ class PredictiveDisplay:
         caller = f"{cls.__name__}.from_estimator"
         require_matplotlib(caller)
         fitted = unwrap(caller, estimator)
+        check_at_least_one("grid_resolution", grid_resolution)
         levels = check_levels(confidence_levels)
         values, names = as_matrix("X", X), _names_of(X, estimator, feature_names)
         column = _column("feature", feature, names)

@@ -236,7 +236,7 @@ class RelevanceDisplay:
 
     def _label(self, n_features: int) -> None:
         ax, n_rows = self.ax_, len(self.order_)
-        constant = np.isnan(self.relevance).all(axis=(0, 1))
+        constant = np.isnan(self.relevance[0, 0])
         names = [
             f"{self.feature_names[i]} (constant)" if constant[i] else self.feature_names[i]
             for i in self.order_

@@ -136,6 +136,8 @@ def label_log_axis(axis: Any, low: float, high: float) -> None:
 
 def _plain(value: float, position: int) -> str:
     """Return a number as people write it, long powers of ten as such."""
+    if value <= 0.0:  # a tick that a linear locator put beyond the end
+        return ""
     exponent = round(np.log10(value))
     if -3 < exponent < 4 or not np.isclose(value, 10.0**exponent, rtol=1e-9):
         return f"{value:g}"
