@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-# Relative to the range of a column. The same centre, computed in two ways, differs by less;
-# coordinates that somebody meant to differ, by more.
-_SAME_COORDINATE = 1e-9
+# The same centre, computed in two ways, differs by less than that share of its column's range,
+# or by a few units in the last place of the column's largest number, as years and projected
+# coordinates do; coordinates that somebody meant to differ, by more.
+_SHARE_OF_RANGE = 1e-9
+ROUNDING = 16.0 * float(np.finfo(float).eps)
 # A latent without an observation costs less than the products that a grid saves.
 _SMALLEST_SHARE = 0.5
 
@@ -57,7 +59,7 @@ class Grid:
         for axis, column in zip(self.axes, X.T, strict=True):
             middles = axis[:-1] + 0.5 * np.diff(axis)
             place = np.searchsorted(middles, column)
-            is_point &= np.abs(axis[place] - column) <= _SAME_COORDINATE * np.ptp(axis)
+            is_point &= np.abs(axis[place] - column) <= _rounding(axis[0], axis[-1])
             index = index * len(axis) + place
         return np.where(is_point, index, -1)
 
@@ -67,7 +69,8 @@ def find_grid(
 ) -> tuple[Grid, NDArray[np.intp]] | None:
     """Return the grid that the rows lie on, if it is not much larger than they are many.
 
-    Coordinates that differ by at most 1e-9 of their column's range are the same one.
+    Coordinates that differ by at most 1e-9 of their column's range, or 16 units in the last place
+    of its largest number, are the same one.
 
     Parameters
     ----------
@@ -112,13 +115,19 @@ def find_grid(
     return Grid(tuple(axes)), index
 
 
+def _rounding(smallest: float, largest: float) -> float:
+    """Return by how much equal coordinates of a column may differ, given its ends."""
+    of_range = _SHARE_OF_RANGE * float(largest) - _SHARE_OF_RANGE * float(smallest)
+    return of_range + ROUNDING * max(abs(float(smallest)), abs(float(largest)))
+
+
 def _merge(column: NDArray) -> tuple[NDArray, NDArray[np.intp]] | None:
     """Return the coordinates that differ by more than rounding, and each number's place.
 
     None where no such set is clear: many numbers, each within rounding of the next.
     """
     values, inverse = np.unique(column, return_inverse=True)
-    rounding = _SAME_COORDINATE * float(values[-1]) - _SAME_COORDINATE * float(values[0])
+    rounding = _rounding(values[0], values[-1])
     with np.errstate(over="ignore"):
         is_first = np.append(True, np.diff(values) > rounding)
     starts = np.flatnonzero(is_first)

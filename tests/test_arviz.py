@@ -298,7 +298,7 @@ def test_no_hyperparameters_and_no_columns():
 
 
 @pytest.mark.parametrize("name", ["logit, weights", "softmax", "one-vs-rest", "Student-t"])
-@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore")  # ArviZ about few draws, matplotlib about ArviZ
 def test_what_arviz_makes_of_it(name, fitted):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")

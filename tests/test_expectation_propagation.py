@@ -477,19 +477,20 @@ def _scaled_at_the_proposal(noise, candidate, current):
     return Sites(scale * noise.frozen.sites.precision, scale * noise.frozen.sites.shift)
 
 
-#: Representation, and what to replace by what: sites that belong to a proposal but not to the
-#: current state, and sites that are found anew where an iteration begins and held through it.
+#: Representation, inputs, exposure, and what to replace by what: sites that belong to a proposal
+#: but not to the current state, and sites that are found anew where an iteration begins and held
+#: through it. The latter show at dense inputs with weak data, where pinned f holds theta fast.
 REFRESHED = {
-    "at-the-proposal": ("post-ep", (_noise.Noise, "sites", _scaled_at_the_proposal)),
-    "at-every-iteration": ("surr-ep", (_noise.FrozenNoise, "_fit", _steep_sites)),
+    "at-the-proposal": ("post-ep", 4, 0.5, (_noise.Noise, "sites", _scaled_at_the_proposal)),
+    "at-every-iteration": ("surr-ep", 16, 0.02, (_noise.FrozenNoise, "_fit", _steep_sites)),
 }
 
 
 @pytest.mark.parametrize("fault", REFRESHED)
 def test_sites_that_are_not_frozen_are_rejected(fault, monkeypatch):
-    representation, replacement = REFRESHED[fault]
-    likelihood = Poisson(np.ones(4), exposure=np.full(4, 0.5))
-    model = make_model(likelihood, X=np.linspace(0.0, 3.0, 4)[:, np.newaxis])
+    representation, n, exposure, replacement = REFRESHED[fault]
+    likelihood = Poisson(np.ones(n), exposure=np.full(n, exposure))
+    model = make_model(likelihood, X=np.linspace(0.0, 3.0, n)[:, np.newaxis])
     settings = SamplerSettings(representation, n_latent_updates=1)
     transition = iterations(settings, frozen_sites(model, representation))
     monkeypatch.setattr(*replacement)

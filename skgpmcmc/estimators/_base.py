@@ -240,7 +240,8 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             representation = (
                 first_usable(self._representations, likelihood) if grid is None else on_grid(update)
             )
-        hamiltonian = follows_trajectories(update, representation, kernel, self.X_train_[:2])
+        rows = self.X_train_[:2]
+        hamiltonian = follows_trajectories(update, representation, likelihood, kernel, rows)
         # Trajectories find the bulk of the posterior by themselves; grids have no dense matrices.
         needs_none = hamiltonian or representation == "marginal" or grid is not None
         return SamplerSettings(

@@ -166,11 +166,14 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
     is a Kronecker product: an iteration takes time proportional to n times the lengths of the
     axes, plus their cubes, and memory proportional to n, rather than n^3 and n^2. Points without
     data are latent variables without a likelihood; the trace's complete-data log likelihood
-    counts their prior density too. Coordinates that differ by at most 1e-9 of their column's range
-    are the same. ``representation="auto"`` is then, from 200 points on, ``"joint-post"`` with
-    Hamiltonian trajectories, and ``"prior-white"`` with another `hyperparameter_update`;
-    ``"prior-white"``, ``"fixed"`` and a number use a grid of any size, every other representation
-    none.
+    counts their prior density too. Coordinates that differ by at most 1e-9 of their column's range,
+    or by rounding, are the same. ``representation="auto"`` takes the grid where effective draws
+    are sooner had on it: from 200 points on, unless the longest axis has more than a third as many
+    coordinates as there are distinct rows (2 x 400 cells). It is then ``"joint-post"`` with
+    Hamiltonian trajectories. With another `hyperparameter_update` it is ``"prior-white"``, which
+    mixes slowly, from 2,000 points on; with ``"hmc"`` it is ``"joint-post"`` on any grid.
+    ``"joint-post"``, ``"prior-white"``, ``"fixed"`` and a number use a grid of any size and
+    shape, every other representation none.
 
     Only counts can be fitted, so that scikit-learn's tags do not call it a regressor of
     arbitrary targets; `score`, `GridSearchCV` and `cross_val_score` work as for one.
@@ -335,8 +338,10 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         kernel : Kernel
             Of the latent function.
         """
-        found = None if index is None else training_grid(self.representation, kernel, distinct)
-        if found is None or index is None:
+        if index is None:
+            return distinct, None, None
+        found = training_grid(self.representation, self.hyperparameter_update, kernel, distinct)
+        if found is None:
             return distinct, index, None
         grid, places = found
         return grid.points(), places[index], grid

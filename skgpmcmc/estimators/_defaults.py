@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 
+from .._grid import ROUNDING
 from .._linalg import Array
 from ..priors import HyperparameterSpec, log_uniform_default
 
@@ -86,7 +87,7 @@ class DataScaledPriors:
             (names or {}).get(h.name, h.name): np.atleast_1d(values[h.name])
             for h in kernel.hyperparameters
         }
-        self._spread = column_spread(X)
+        self._spread = _varying_spread(X)
         self._signal_variance = signal_variance, signal_variance_sd
         self._signal_variance_prior = signal_variance_prior
         self._noise_level = noise_level
@@ -115,8 +116,8 @@ class DataScaledPriors:
             if spec.size == len(spread):
                 factor = self._ard_factor if len(spread) > 1 else 1.0
                 scale = factor * ard_scale(len(spread))
-                return float(spread[element]) * scale, _LENGTH_SCALE_SD
-            return float(np.sqrt(spread @ spread)), _LENGTH_SCALE_SD
+                return float(spread[element] or 1.0) * scale, _LENGTH_SCALE_SD
+            return float(np.sqrt(spread @ spread) or 1.0), _LENGTH_SCALE_SD
         if kind == "constant_value":
             return self._signal_variance
         if kind == "noise_level" and self._noise_level is not None:
@@ -125,7 +126,7 @@ class DataScaledPriors:
 
 
 def column_spread(X: Any) -> Array | None:
-    """Return the standard deviation of each column, 1 for a constant one.
+    """Return the standard deviation of each column, 1 for one that is constant up to rounding.
 
     None for inputs that are not numeric vectors.
 
@@ -134,12 +135,19 @@ def column_spread(X: Any) -> Array | None:
     ValueError
         For columns whose squared distances over- or underflow.
     """
+    spread = _varying_spread(X)
+    return None if spread is None else np.where(spread > 0.0, spread, 1.0)
+
+
+def _varying_spread(X: Any) -> Array | None:
+    """Return what `column_spread` does, but 0 for a constant column."""
     if not (isinstance(X, np.ndarray) and X.ndim == 2 and np.issubdtype(X.dtype, np.floating)):
         return None
     size = np.abs(X).max(axis=0)
     size[size == 0.0] = 1.0
+    shares = X / size
     with np.errstate(over="ignore"):
-        spread = (X / size).std(axis=0) * size
+        spread = np.where(np.ptp(shares, axis=0) > ROUNDING, shares.std(axis=0) * size, 0.0)
     bad = np.flatnonzero(
         (spread > 1.0 / _SMALLEST_SPREAD) | ((spread > 0) & (size < _SMALLEST_SPREAD))
     )
@@ -149,7 +157,7 @@ def column_spread(X: Any) -> Array | None:
             f"{1.0 / _SMALLEST_SPREAD:g}, or constant ones; column {bad[0]} has "
             f"{spread[bad[0]]:.3g}. Rescale it, for example by sklearn's StandardScaler."
         )
-    return np.where(spread > 0.0, spread, 1.0)
+    return spread
 
 
 def ard_scale(n_columns: int) -> float:

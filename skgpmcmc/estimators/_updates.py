@@ -7,7 +7,8 @@ from typing import Any
 from sklearn.gaussian_process.kernels import Kernel
 
 from .._covariance import has_gradient
-from ..representations import REPRESENTATIONS, representation_class
+from ..likelihoods import Likelihood
+from ..representations import REPRESENTATIONS, is_usable, representation_class
 
 # A sweep of slices takes time proportional to the number of hyperparameters, a trajectory
 # hardly; from three on it brings more effective samples a second (`benchmarks.bench_updates`).
@@ -15,7 +16,7 @@ FEWEST_FOR_TRAJECTORIES = 3
 
 
 def follows_trajectories(
-    update: Any, representation: str | float, kernel: Kernel, rows: Any
+    update: Any, representation: str | float, likelihood: Likelihood, kernel: Kernel, rows: Any
 ) -> bool:
     """Return whether theta moves along Hamiltonian trajectories.
 
@@ -25,6 +26,8 @@ def follows_trajectories(
         The estimators' parameter.
     representation : str or float
         Not ``"auto"``.
+    likelihood : Likelihood
+        Of the observations.
     kernel : Kernel
         Of the latent functions.
     rows : array-like
@@ -40,7 +43,7 @@ def follows_trajectories(
         _check_trajectories(update, representation)
         return True
     if update == "hmc":
-        _check_gradient(representation, kernel, rows)
+        _check_gradient(representation, likelihood, kernel, rows)
         return True
     return (
         update == "auto"
@@ -64,12 +67,20 @@ def _check_trajectories(update: Any, representation: str | float) -> None:
         )
 
 
-def _check_gradient(representation: str | float, kernel: Kernel, rows: Any) -> None:
+def _check_gradient(
+    representation: str | float, likelihood: Likelihood, kernel: Kernel, rows: Any
+) -> None:
     if not representation_class(representation).has_gradient:
-        names = [repr(name) for name, r in REPRESENTATIONS.items() if r.has_gradient]
+        names = [
+            repr(name)
+            for name, kind in REPRESENTATIONS.items()
+            if kind.has_gradient and is_usable(name, likelihood)
+        ]
+        own = f"Set representation={' or '.join(names)}" if names else "These data have no such one"
         raise ValueError(
-            f"hyperparameter_update='hmc' needs a representation with a gradient, "
-            f"{' or '.join(names)}; got representation={representation!r}. Use "
+            f"hyperparameter_update='hmc' needs a representation with a gradient; "
+            f"{representation!r} has none. {own}; for counts on a Cartesian grid there is "
+            "'joint-post' too (see the Notes of MCMCCoxProcessRegressor). Or use "
             "hyperparameter_update='auto'."
         )
     if not has_gradient(kernel, rows):

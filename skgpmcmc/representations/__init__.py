@@ -73,7 +73,7 @@ def check_representation(
         return
     if not isinstance(representation, str) or representation not in REPRESENTATIONS:
         names = ", ".join(
-            repr(name) for name in REPRESENTATIONS if _is_usable(name, likelihood, on_grid)
+            repr(name) for name in REPRESENTATIONS if is_usable(name, likelihood, on_grid)
         )
         msg = (
             f"representation must be one of {names}, or a positive number (the variance of "
@@ -90,10 +90,11 @@ def check_representation(
 
 def first_usable(names: Sequence[str], likelihood: Likelihood, on_grid: bool = False) -> str:
     """Return the first of some names that can be combined with a likelihood."""
-    return next(name for name in names if _is_usable(name, likelihood, on_grid))
+    return next(name for name in names if is_usable(name, likelihood, on_grid))
 
 
-def _is_usable(name: str, likelihood: Likelihood, on_grid: bool) -> bool:
+def is_usable(name: str, likelihood: Likelihood, on_grid: bool = False) -> bool:
+    """Return whether a representation of that name can be combined with a likelihood."""
     try:
         _check(name, likelihood, on_grid)
     except MissingCapabilityError:
@@ -106,9 +107,10 @@ def _check(name: str, likelihood: Likelihood, on_grid: bool) -> None:
     kind.check(likelihood)
     if kind.carries_latents and not on_grid:
         raise MissingCapabilityError(
-            "only a covariance on a grid has the gradient that it needs: rows that form a "
-            "Cartesian grid, and a constant times a squared exponential, which white noise may "
-            "be added to. Use representation='auto'."
+            "only a covariance on a grid has the gradient that it needs. Of the estimators "
+            "MCMCCoxProcessRegressor alone uses grids, where the rows take up at least half of a "
+            "Cartesian grid and the kernel is a constant times a squared exponential, without "
+            "white noise. Use representation='auto'."
         )
 
 
@@ -154,6 +156,7 @@ __all__ = [
     "Representation",
     "check_representation",
     "first_usable",
+    "is_usable",
     "make_representation",
     "make_workspace",
     "representation_class",
