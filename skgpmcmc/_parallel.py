@@ -120,7 +120,7 @@ def _in_parallel(
     options = {"n_jobs": n_jobs, "verbose": verbose}
     try:
         parallel = Parallel(**options, return_as="generator_unordered")
-    except NotImplementedError:  # of the backends, "multiprocessing" cannot
+    except ValueError:  # the backend "multiprocessing" cannot
         parallel = Parallel(**options)
     yield from parallel(calls)
 

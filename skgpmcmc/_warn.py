@@ -15,7 +15,7 @@ def warn_user(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and _package(frame.f_globals) in _BETWEEN:
         frame = frame.f_back
         level += 1
-    warnings.warn(message, category, stacklevel=level - 1)
+    warnings.warn(message, category, stacklevel=level)
 
 
 def _package(names: dict) -> str:
