@@ -110,7 +110,7 @@ def test_at_the_points_the_draws_come_back():
     latent = on_grid._values
     assert np.abs(mean - latent).max() < 1e-2  # the jitter's standard deviation is 1e-3
     assert variance.max() < 2e-6 * 1.3 * 3.0
-    chosen, (sampled,) = sample_latent([on_grid], grid.points()[::-1], 5, np.random.RandomState(0))
+    chosen, (sampled,) = sample_latent([on_grid], grid.points()[::-1], 5, np.random.RandomState(0), None)
     np.testing.assert_array_equal(sampled, latent[chosen].T[::-1])
 
 

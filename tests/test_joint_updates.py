@@ -60,7 +60,7 @@ def model_on_grid(name="poisson", kernel=ARD, priors=MORE_PRIORS, **options):
     return make_model(likelihood, kernel, priors, GRID.points(), grid=GRID, **options)
 
 
-def transition(representation, step_size=0.4, n_iterations=1, **options):
+def transition(representation, step_size=0.4, n_iterations=2, **options):
     """Iterations with steps so long that trajectories are rejected now and then."""
     options = {"n_latent_updates": 1, "path_length": 4.0 * step_size, **options}
     settings = SamplerSettings(representation, **options)
@@ -258,7 +258,7 @@ _PSEUDO = GridPseudoPosterior.__init__
 )
 def test_forgotten_determinants_are_rejected(representation, fault, monkeypatch):
     monkeypatch.setattr(*fault)
-    steps = transition(representation, n_iterations=2)
+    steps = transition(representation)
     assert not is_invariant(model_on_grid(), steps, seed=1)
 
 

@@ -249,12 +249,20 @@ def _forgets_the_slope(coordinates, u, theta, slope):
 _LOG_PRIOR = NormalCoordinates.log_prior
 
 
+#: Between bounds, where the coordinates bend, and not flat in them: a density of their own.
+BENT = {
+    "k1__constant_value": stats.uniform(0.5, 1.0),
+    "k2__length_scale": stats.uniform(0.5, 1.0),
+    "mean": stats.uniform(-0.5, 1.0),
+}
+
+
 @pytest.mark.parametrize("fault", ["none", "acceptance", "jacobian"])
 def test_hamiltonian_trajectories(fault, monkeypatch):
     if fault == "acceptance":
         monkeypatch.setattr(_trajectories, "hamiltonian_step", _accepts_every_trajectory)
     if fault == "jacobian":
         monkeypatch.setattr(NormalCoordinates, "log_prior", _forgets_the_slope)
-    model = make_model(LIKELIHOODS["logit"].make(), priors=BOUNDED)
+    model = make_model(LIKELIHOODS["logit"].make(), priors=BENT)
     settings = SamplerSettings("collapsed", n_latent_updates=1, hamiltonian=True)
     assert is_invariant(model, iterations(settings), seed=0) == (fault == "none")

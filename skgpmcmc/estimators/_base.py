@@ -30,7 +30,7 @@ from ._export import Reports
 from ._grid_prediction import GridPosteriorDraws
 from ._inputs import as_objects, check_memory, explain_inputs, memory_of_chain
 from ._mixtures import total_moments
-from ._prediction import PosteriorDraws
+from ._prediction import PosteriorDraws, check_covariance_memory
 from ._running import run_chains_of
 from ._updates import follows_trajectories, on_grid
 
@@ -297,10 +297,14 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         ------
         RuntimeError
             If both `return_std` and `return_cov` are asked for.
+        ValueError
+            If a covariance needs more memory than `memory_limit`.
         """
         check_one_spread(return_std, return_cov)
         X = self._validate_new(X)
         functions = self._posterior_draws()
+        if return_cov:
+            check_covariance_memory(functions, X, self.memory_limit)
         moments = latent_covariance if return_cov else latent_moments
         means, spreads = zip(*(moments(draws, X) for draws in functions), strict=True)
         single = len(functions) == 1

@@ -99,8 +99,8 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
     max_prediction_draws : int, default=200
         Posterior draws, evenly spread, that predictions average over.
     memory_limit : float or None, default=8.0
-        Gigabytes that the chains that run at the same time, and all draws, may take; more
-        rows than that are an error before anything is allocated. None is no limit.
+        Gigabytes that the chains that run at the same time, and all draws, may take, and joint
+        predictions later; more is an error before anything is allocated. None is no limit.
     copy_X_train : bool, default=True
         Whether the fitted estimator keeps its own copy of the training inputs.
     warm_start : bool, default=False
@@ -581,7 +581,8 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         """
         X = self._validate_new(X)
         rng = as_random_state(random_state)
-        latent = np.array(sample_latent(self._posterior_draws(), X, n_samples, rng)[1])
+        functions = self._posterior_draws()
+        latent = np.array(sample_latent(functions, X, n_samples, rng, self.memory_limit)[1])
         if len(latent) == 1:
             probability = self._likelihood.link(latent[0])
             return self.classes_[(rng.random_sample(probability.shape) < probability).astype(int)]

@@ -28,6 +28,9 @@ Probability = Callable[[Array, Array, Array, float], Array]
 # Larger rates overflow; no probability depends on how large they are.
 _LARGEST_LOG_RATE = 690.0
 _LARGEST_COUNT = 1e307
+_LARGEST_LOG_COUNT = 709.0
+# More standard deviations than that below its mean there is no probability.
+_MOST_SCALES = 40.0
 _CHUNK = 256
 # Either sum behind the distribution function of counts is accurate to about 1e-6 on its side of
 # the scale of f at which `_count_probability` changes from one to the other.
@@ -178,8 +181,10 @@ def count_quantiles(
     -------
     values : ndarray of shape (n_rows, n_quantiles)
     """
-    log_rates = np.minimum(by_row(mean) + np.log(exposure)[:, np.newaxis], _LARGEST_LOG_RATE)
     variances = by_row(variance)
+    log_rates = by_row(mean) + np.log(exposure)[:, np.newaxis]
+    # All quantiles of larger ones are beyond the largest count.
+    log_rates = np.minimum(log_rates, _LARGEST_LOG_COUNT + _MOST_SCALES * np.sqrt(variances))
 
     def solve(quantile: float) -> Array:
         target = TailTarget(quantile)

@@ -52,8 +52,10 @@ _MEAN_SD = 2.0
 # Of the overall rate and its reciprocal, and of weighted counts: more ends in overflow.
 _LARGEST_UNIT = 1e100
 _LARGEST_WEIGHTED_COUNT = 1e16
-# exp() of anything larger overflows.
-_LARGEST_LOG_RATE = 709.0
+# exp() of more than that over- or underflows.
+_LARGEST_LOG_RATE = 700.0
+# The sum of weighted deviances from larger ones, or smaller than the reciprocal, would overflow.
+_LARGEST_EXPECTATION = 1e280
 # Poisson draws of numpy end here.
 _LARGEST_RATE = 9e18
 
@@ -109,8 +111,8 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
     max_prediction_draws : int, default=200
         Posterior draws, evenly spread, that predictions average over.
     memory_limit : float or None, default=8.0
-        Gigabytes that the chains that run at the same time, and all draws, may take; more
-        rows than that are an error before anything is allocated. None is no limit.
+        Gigabytes that the chains that run at the same time, and all draws, may take, and joint
+        predictions later; more is an error before anything is allocated. None is no limit.
     copy_X_train : bool, default=True
         Whether the fitted estimator keeps its own copy of the training inputs.
     warm_start : bool, default=False
@@ -376,15 +378,16 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         Returns
         -------
         rate : ndarray of shape (n_samples,)
-            Events per unit of exposure, times `exposure`. Far from the data the posterior
-            of a rate is skewed, and its mean far above its median; see `predict_interval`.
+            Events per unit of exposure, times `exposure`; infinity where that is too large for
+            a float. Far from the data the posterior of a rate is skewed, and its mean far
+            above its median; see `predict_interval`.
         """
         X = self._validate_new(X)
         exposure = check_exposure(exposure, len(X))
         log_rate = np.empty(len(X))
         for rows, mean, variance in self._posterior_draws()[0].chunks(X):
             log_rate[rows] = log_mean_exp(mean + 0.5 * variance)
-        return exposure * np.exp(np.minimum(log_rate, _LARGEST_LOG_RATE))
+        return _expected(log_rate, exposure)
 
     def predict_interval(self, X: Any, confidence_level: float = 0.9) -> Array:
         """Return central posterior intervals of the rate per unit of exposure.
@@ -399,14 +402,14 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         Returns
         -------
         intervals : ndarray of shape (n_samples, 2)
-            Lower and upper end.
+            Lower and upper end; infinity where that is too large for a float.
         """
         quantiles = interval_ends(confidence_level)
         X = self._validate_new(X)
         ends = np.empty((len(X), 2))
         for rows, mean, variance in self._posterior_draws()[0].chunks(X):
             ends[rows] = normal_quantiles(mean, variance, quantiles)
-        return np.exp(np.minimum(ends, _LARGEST_LOG_RATE))
+        return _expected(ends, np.ones(1))
 
     def predict_quantiles(self, X: Any, quantiles: Any, exposure: Any = None) -> Array:
         """Return predictive quantiles of new counts.
@@ -489,14 +492,22 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         Returns
         -------
         counts : ndarray of int of shape (n_rows, n_samples)
+            Of rates up to 9e18, about the largest whole number of 64 bits; larger rates are
+            taken for this one.
+
+        Raises
+        ------
+        ValueError
+            If that needs more memory than `memory_limit`. Rows that are points of the grid that
+            was fitted need no covariance.
         """
         X = self._validate_new(X)
         exposure = check_exposure(exposure, len(X))
         rng = as_random_state(random_state)
-        chosen, (latent,) = sample_latent(self._posterior_draws(), X, n_samples, rng)
-        with np.errstate(over="ignore"):
-            rate = exposure[:, None] * np.exp(np.minimum(latent, _LARGEST_LOG_RATE))
-        rate = np.minimum(rate, _LARGEST_RATE)
+        chosen, (latent,) = sample_latent(
+            self._posterior_draws(), X, n_samples, rng, self.memory_limit
+        )
+        rate = np.minimum(_expected(latent, exposure[:, np.newaxis]), _LARGEST_RATE)
         if not self._is_poisson:
             shape = 1.0 / self._dispersions()[chosen]
             rate = np.minimum(
@@ -528,13 +539,24 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         check_consistent_length(expected, y)
         exposure = check_exposure(exposure, len(y))
         weights = check_sample_weight(sample_weight, len(y))
-        constant = exposure * _overall_rate(y, exposure, weights)
-        smallest = np.finfo(float).tiny
+        shares = exposure / exposure.max()  # whose sum is no infinity
+        constant = shares * _overall_rate(y, shares, weights)
+        ends = 1.0 / _LARGEST_EXPECTATION, _LARGEST_EXPECTATION
         deviance, null = (
-            mean_poisson_deviance(y, np.maximum(rate, smallest), sample_weight=weights)
+            mean_poisson_deviance(y, np.clip(rate, *ends), sample_weight=weights)
             for rate in (expected, constant)
         )
         return float(1.0 - deviance / null) if null > 0.0 else float(deviance == 0.0)
+
+
+def _expected(log_rate: Array, exposure: Array) -> Array:
+    """Return exposure exp(log rate): infinity only where that is too large for a float."""
+    with np.errstate(over="ignore"):
+        expected = exposure * np.exp(log_rate)
+        extreme = np.abs(log_rate) > _LARGEST_LOG_RATE  # on its own; the product may be none
+        sums = log_rate[extreme] + np.log(np.broadcast_to(exposure, log_rate.shape)[extreme])
+        expected[extreme] = np.exp(sums)
+    return expected
 
 
 def check_exposure(exposure: Any, n_samples: int) -> Array:

@@ -21,7 +21,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from .._covariance import GridCovariance, GridFactor, separable_form
 from .._grid import Grid
 from .._linalg import Array
-from ._prediction import CHUNK_BYTES, PosteriorDraws
+from ._prediction import NUMBERS_PER_PAIR, CHUNK_BYTES, PosteriorDraws
 
 
 class _Rows(NamedTuple):
@@ -133,12 +133,22 @@ class GridPosteriorDraws(PosteriorDraws):
             covariance -= cross.T @ cross
         return mean, covariance
 
+    def n_drawn(self, X: Any) -> int:
+        """Return at how many rows of X functions are drawn: those that are no points."""
+        return int((self._grid.locate(X) < 0).sum())
+
+    def joint_memory(self, n_rows: int) -> float:
+        """Return the bytes that `joint` and a root of its covariance need, at most about."""
+        return 8.0 * NUMBERS_PER_PAIR * float(n_rows) ** 2 + 2.0 * CHUNK_BYTES
+
     def sample(self, X: Any, draw: int, n: int, rng: np.random.RandomState) -> Array:
         """Draw functions at X; at points of the grid these are known: the draw itself."""
         places = self._grid.locate(X)
-        if (places >= 0).all():
-            return np.repeat(self._values[draw][places, np.newaxis], n, axis=1)
-        return super().sample(X, draw, n, rng)
+        drawn = np.flatnonzero(places < 0)
+        functions = np.repeat(self._values[draw][places, np.newaxis], n, axis=1)
+        if drawn.size:
+            functions[drawn] = super().sample(X[drawn], draw, n, rng)
+        return functions
 
     def _at(self, draw: int) -> tuple[Kernel, GridFactor]:
         """Return the kernel and the grid's factor at a draw."""

@@ -21,6 +21,10 @@ from ..likelihoods._validation import as_floats, check_rows
 _LARGEST_WEIGHT = 1e12
 # Less weight than that would overflow as a variance.
 _SMALLEST_WEIGHT = 1e-100
+# As in scikit-learn, rows of weight zero are checked like all others.
+_DROP_ROWS = (
+    " Drop the rows without observations; sample_weight=0 does not excuse what they hold."
+)
 
 
 def as_objects(X: Any) -> Any:
@@ -114,6 +118,33 @@ def check_memory(n_latent: int, working: float, n_stored: int, limit: float | No
         )
 
 
+def check_prediction_memory(parts: dict[str, float], limit: float | None, advice: str) -> None:
+    """Raise an error before a prediction allocates anything too large.
+
+    Parameters
+    ----------
+    parts : dict
+        What is needed, in words -> bytes.
+    limit : float or None
+        In gigabytes.
+    advice : str
+        What to do instead.
+
+    Raises
+    ------
+    ValueError
+        If all parts together need more than the limit.
+    """
+    needed = sum(parts.values())
+    if limit is not None and needed / 1e9 > limit:
+        each = " and ".join(f"{size / 1e9:.3g} for {what}" for what, size in parts.items())
+        raise ValueError(
+            f"X and the arguments need about {needed / 1e9:.3g} gigabytes, more than "
+            f"memory_limit={limit:g} gigabytes: {each}. {advice}, or raise memory_limit (None: no "
+            "limit)."
+        )
+
+
 def number_per_row(name: str, values: Any, n_samples: int, *, zero: bool) -> Array:
     """Return one number for each row, given such, or one for all.
 
@@ -125,12 +156,17 @@ def number_per_row(name: str, values: Any, n_samples: int, *, zero: bool) -> Arr
     """
     numbers = as_floats(name, values)
     if numbers.shape not in ((), (n_samples,)):
+        is_column = numbers.shape == (n_samples, 1)
         raise ValueError(
             f"{name} must be a number, or have shape ({n_samples},), one for each row of X; got "
-            f"shape {numbers.shape}."
+            f"shape {numbers.shape}." + " Make the column flat by numpy.ravel." * is_column
         )
     allowed = np.isfinite(numbers) & (numbers >= 0.0 if zero else numbers > 0.0)
-    check_rows(numbers, allowed, name, "finite and >= 0" if zero else "positive and finite")
+    what, hint = "finite and >= 0", ""
+    if not zero:
+        what = "positive and finite"
+        hint = _DROP_ROWS if numbers.ndim else ""
+    check_rows(numbers, allowed, name, what, hint)
     return np.array(np.broadcast_to(numbers, (n_samples,)))
 
 
@@ -194,11 +230,13 @@ def check_labels(y: NDArray) -> None:
     if y.dtype.kind == "O":
         # NaN is the one value that differs from itself; pandas.NA is like it.
         there = np.array([v is not None and (v == v) is True for v in y], dtype=bool)
-        check_rows(y, there, "y", "a class label", " Leave out rows without one.")
+        check_rows(y, there, "y", "a class label", _DROP_ROWS)
 
 
 def explain_inputs(error: Exception, X: Any) -> Exception:
     """Return scikit-learn's error, in other words where X holds no numbers."""
+    if str(error).startswith("Input y contains"):
+        return type(error)(str(error) + _DROP_ROWS)
     if re.search(r"\bX\b", str(error)):
         return error
     reason = "None is no array" if X is None else ""

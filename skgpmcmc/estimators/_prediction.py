@@ -13,12 +13,15 @@ from .. import _linalg
 from .._linalg import Array
 from ..likelihoods import Likelihood
 from ..trace import Trace
-from ._inputs import check_at_least_one
+from ._inputs import check_at_least_one, check_prediction_memory
 
 # Rows of X are taken in chunks whose largest arrays fit in this many bytes.
 CHUNK_BYTES = 2**26
 # Relative to the diagonal. Noise keeps the covariance positive definite, mostly.
 _JITTER_BESIDE_NOISE = 1e-12
+# Numbers at a time for each pair of rows, measured: the kernel's call, the covariance and what is
+# taken off it, or the covariance, its eigenvectors and LAPACK's workspace.
+NUMBERS_PER_PAIR = 7
 
 
 class PosteriorDraws:
@@ -127,6 +130,15 @@ class PosteriorDraws:
         kernel, cross = self._project(draw, X, mean)
         return mean, np.asarray(kernel(X)) - cross.T @ cross
 
+    def n_drawn(self, X: Any) -> int:
+        """Return at how many rows of X functions are drawn, jointly."""
+        return len(X)
+
+    def joint_memory(self, n_rows: int) -> float:
+        """Return the bytes that a covariance at so many rows and its root need, at most about."""
+        n_latent = self._values.shape[-1]
+        return 8.0 * (NUMBERS_PER_PAIR * float(n_rows) ** 2 + 2.0 * n_latent * (n_latent + n_rows))
+
     def sample(self, X: Any, draw: int, n: int, rng: np.random.RandomState) -> Array:
         """Draw n functions at all rows of X together, given one draw: (n_rows, n)."""
         mean, covariance = self.joint(X, draw)
@@ -170,7 +182,11 @@ def spread(trace: Trace, max_draws: int) -> Array:
 
 
 def sample_latent(
-    functions: Sequence[PosteriorDraws], X: Any, n_samples: int, rng: np.random.RandomState
+    functions: Sequence[PosteriorDraws],
+    X: Any,
+    n_samples: int,
+    rng: np.random.RandomState,
+    memory_limit: float | None,
 ) -> tuple[NDArray[np.integer], list[Array]]:
     """Draw latent functions at X, jointly over its rows.
 
@@ -184,6 +200,8 @@ def sample_latent(
         How many; each comes from a posterior draw chosen at random.
     rng : numpy.random.RandomState
         Source of randomness.
+    memory_limit : float or None
+        In gigabytes.
 
     Returns
     -------
@@ -191,8 +209,21 @@ def sample_latent(
         Posterior draw of each sample.
     latent : list of ndarray of shape (n_rows, n_samples)
         One for each latent function.
+
+    Raises
+    ------
+    ValueError
+        If that needs more memory than the limit.
     """
     check_at_least_one("n_samples", n_samples)
+    n_drawn = functions[0].n_drawn(X)
+    # For each function draws, normal variables and products; what is then made of them.
+    per_sample = 8.0 * (4 + 3 * len(functions)) * len(X)
+    parts = {f"n_samples={n_samples} draws at {len(X)} rows": per_sample * int(n_samples)}
+    if n_drawn:
+        parts[f"the joint covariance of {n_drawn} rows"] = functions[0].joint_memory(n_drawn)
+    advice = "Pass fewer rows, or fewer n_samples at a time"
+    check_prediction_memory(parts, memory_limit, advice)
     chosen = rng.randint(0, len(functions[0]), size=n_samples)
     latent = [np.empty((len(X), n_samples)) for _ in functions]
     for draw in np.unique(chosen):
@@ -200,6 +231,19 @@ def sample_latent(
         for function, values in zip(functions, latent, strict=True):
             values[:, columns] = function.sample(X, int(draw), len(columns), rng)
     return chosen, latent
+
+
+def check_covariance_memory(
+    functions: Sequence[PosteriorDraws], X: Any, memory_limit: float | None
+) -> None:
+    """Raise a ValueError if the covariances of f at all rows need more memory than the limit."""
+    results = 2.0 * 8.0 * len(functions) * float(len(X)) ** 2
+    what = f"the covariance of {len(X)} rows"
+    check_prediction_memory(
+        {what: functions[0].joint_memory(len(X)) + results},
+        memory_limit,
+        "Pass fewer rows, ask for return_std instead of return_cov",
+    )
 
 
 def _square_root(covariance: Array) -> Array:

@@ -37,7 +37,7 @@ from ._inputs import (
 )
 from ._mixtures import log_mean_exp, normal_log_density, normal_quantiles
 from ._observed import Observed
-from ._prediction import PosteriorDraws, sample_latent, spread
+from ._prediction import PosteriorDraws, check_covariance_memory, sample_latent, spread
 from ._student_t_mixtures import student_t_log_density, student_t_quantiles
 
 _NORMALISED_DECIMALS = 12
@@ -107,8 +107,8 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
     max_prediction_draws : int, default=200
         Posterior draws, evenly spread, that predictions average over.
     memory_limit : float or None, default=8.0
-        Gigabytes that the chains that run at the same time, and all draws, may take; more
-        rows than that are an error before anything is allocated. None is no limit.
+        Gigabytes that the chains that run at the same time, and all draws, may take, and joint
+        predictions later; more is an error before anything is allocated. None is no limit.
     copy_X_train : bool, default=True
         Whether the fitted estimator keeps its own copy of the training inputs.
     warm_start : bool, default=False
@@ -445,11 +445,14 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         ------
         RuntimeError
             If both `return_std` and `return_cov` are asked for.
+        ValueError
+            If a covariance needs more memory than `memory_limit`.
         """
         check_one_spread(return_std, return_cov)
         X = self._validate_new(X)
         draws = self._posterior_draws()[0]
         if return_cov:
+            check_covariance_memory([draws], X, self.memory_limit)
             mean, covariance = latent_covariance(draws, X)
             covariance[np.diag_indices(len(X))] += self._noise_variance()
             return self._y_mean + self._y_scale * mean, self._y_scale**2 * covariance
@@ -579,7 +582,9 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         """
         X = self._validate_new(X)
         rng = as_random_state(random_state)
-        draws, (latent,) = sample_latent(self._posterior_draws(), X, n_samples, rng)
+        draws, (latent,) = sample_latent(
+            self._posterior_draws(), X, n_samples, rng, self.memory_limit
+        )
         level, nu = (values[draws] for values in self._noise())
         noise = rng.standard_normal(latent.shape)
         finite = np.isfinite(nu)

@@ -1,0 +1,556 @@
+"""Faults of one line each, for `benchmarks.mutation`: which test notices?
+
+Each makes draws, predictions, diagnostics or promised numbers wrong. What only costs time is
+left out: step sizes, brackets, and any change of fixed sites or of a gradient's use, which leave
+the posterior as it is. Of gradients and sites there are faults nevertheless, because functions
+promise these numbers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Mutation(NamedTuple):
+    """One line of the package, changed.
+
+    Attributes
+    ----------
+    file : str
+        Under ``skgpmcmc/``.
+    old, new : str
+        A part of the line that occurs nowhere else in the file, and what replaces it.
+    tests : str
+        Arguments of pytest: the tests that should notice, the likeliest first.
+    spoils : str
+        What is wrong then.
+    """
+
+    file: str
+    old: str
+    new: str
+    tests: str
+    spoils: str
+
+
+_SITE_REPRESENTATIONS = "tests/test_representations.py -k dense_densities"
+_EXPECTATION = "tests/test_expectation_propagation.py"
+_COVARIANCE = "tests/test_covariance.py"
+_GRID = "tests/test_grid_covariance.py"
+_GRADIENTS = "tests/test_hamiltonian.py"
+_UPDATES = "tests/test_updates.py"
+_NOISE = "tests/test_noise_likelihoods.py"
+_NEGATIVE_BINOMIAL = "tests/test_negative_binomial.py"
+_DIAGNOSTICS = "tests/test_diagnostics.py"
+_GRID_PREDICTIONS = "tests/test_grid_predictions.py"
+
+#: Numbered from 1 in this order; new ones go to the end.
+MUTATIONS = [
+    # The chain.
+    Mutation(
+        "_chain.py",
+        "prior.log_density(value) + conditional.log_density,",
+        "conditional.log_density,",
+        "tests/test_core_details.py",
+        "posterior",
+    ),
+    Mutation(
+        "_chain.py",
+        "current = layout.log_prior(theta) + conditional.log_density",
+        "current = conditional.log_density",
+        "tests/test_core_details.py",
+        "posterior",
+    ),
+    Mutation(
+        "_chain.py",
+        "def iterate(self, *, adapt: bool = False)",
+        "def iterate(self, *, adapt: bool = True)",
+        "tests/test_sampler.py -k adapt",
+        "posterior",
+    ),
+    Mutation(
+        "_chain.py",
+        "= state.log_likelihood + log_normal",
+        "= state.log_likelihood - log_normal",
+        "tests/test_trace.py",
+        "diagnostics",
+    ),
+    Mutation(
+        "_coupled.py",
+        "[c.state.latent for c in self.chains if c is not chain]",
+        "[c.state.latent for c in self.chains]",
+        "tests/test_softmax.py tests/test_multiclass.py",
+        "posterior",
+    ),
+    Mutation(
+        "_run_chain.py",
+        "self._take_snapshot(iteration)",
+        "self._take_snapshot(iteration + 1)",
+        "tests/test_continuation.py",
+        "posterior",
+    ),
+    Mutation(
+        "_run_chain.py",
+        "divmod(iteration + 1, thin)",
+        "divmod(iteration, thin)",
+        "tests/test_sampler.py -k thin",
+        "posterior",
+    ),
+    Mutation(
+        "_parallel.py",
+        "tasks[n].how()",
+        "tasks[0].how()",
+        "tests/test_sampler.py -k chains",
+        "posterior",
+    ),
+    Mutation(
+        "_parameters.py",
+        "np.exp(theta[self.first_likelihood :])",
+        "np.exp(theta[self.n_kernel :])",
+        "tests/test_representations.py",
+        "posterior",
+    ),
+    # Latent variables, trajectories and their coordinates.
+    Mutation(
+        "_latents.py",
+        "state.whitened = state.whitened * result.cosine + auxiliary_z[:, i] * result.sine",
+        "state.whitened = state.whitened * result.cosine - auxiliary_z[:, i] * result.sine",
+        "tests/test_trace.py -k dense_densities",
+        "posterior",
+    ),
+    Mutation(
+        "_latents.py",
+        "slope = shift - precision * centre",
+        "slope = shift + precision * centre",
+        f"{_EXPECTATION} -k 'updates or proposal'",
+        "posterior",
+    ),
+    Mutation(
+        "_latents.py",
+        "(slope - 0.5 * precision * deviation)",
+        "(slope - precision * deviation)",
+        f"{_EXPECTATION} -k 'updates or proposal'",
+        "posterior",
+    ),
+    Mutation(
+        "_trajectories.py",
+        "total = log_prior + log_density()",
+        "total = log_density()",
+        "tests/test_core_details.py",
+        "posterior",
+    ),
+    Mutation(
+        "_coordinates.py",
+        "value += float(np.log(np.abs(slope)).sum())",
+        "value -= float(np.log(np.abs(slope)).sum())",
+        f"{_GRADIENTS} -k coordinates",
+        "posterior",
+    ),
+    Mutation(
+        "_coordinates.py",
+        "density = np.exp(-0.5 * line[bounded] ** 2)",
+        "density = np.exp(-line[bounded] ** 2)",
+        f"{_GRADIENTS} -k coordinates",
+        "posterior",
+    ),
+    # The model.
+    Mutation(
+        "_model.py",
+        "latent = mean + factor.colour(whitened)",
+        "latent = factor.colour(whitened)",
+        "tests/test_continuation.py tests/test_representations.py",
+        "posterior",
+    ),
+    Mutation(
+        "_model.py",
+        "variance * (1.0 - variance * float(ones @ ones))",
+        "variance * (1.0 + variance * float(ones @ ones))",
+        "tests/test_trace.py",
+        "prediction",
+    ),
+    Mutation(
+        "_model.py",
+        "constant = -0.5 * _LOG_2PI * self.latent.shape[0]",
+        "constant = 0.5 * _LOG_2PI * self.latent.shape[0]",
+        "tests/test_trace.py",
+        "diagnostics",
+    ),
+    # Covariances.
+    Mutation(
+        "_covariance/_factor.py",
+        "unit_half_log_det + lower.shape[0] * math.log(self.scale)",
+        "unit_half_log_det + lower.shape[0] * math.log(amplitude)",
+        _COVARIANCE,
+        "posterior",
+    ),
+    Mutation(
+        "_covariance/_factor.py",
+        "residual = shift - self.precision * mean if mean else shift",
+        "residual = shift + self.precision * mean if mean else shift",
+        f"{_COVARIANCE} -k pseudo",
+        "posterior",
+    ),
+    Mutation(
+        "_covariance/_factor.py",
+        "root *= factor.scale",
+        "root *= factor.scale**2",
+        f"{_COVARIANCE} -k pseudo",
+        "posterior",
+    ),
+    Mutation(
+        "_covariance/_dense.py",
+        "diagonal += noise / amplitude",
+        "diagonal += noise * amplitude",
+        "tests/test_representations.py",
+        "posterior",
+    ),
+    Mutation(
+        "_covariance/_stationary.py",
+        "scratch += 0.25",
+        "scratch += 0.5",
+        f"{_COVARIANCE} -k fast_path",
+        "posterior",
+    ),
+    Mutation(
+        "_covariance/_stationary.py",
+        "variance = (amplitude + offset + noise) * (1.0 + self.jitter)",
+        "variance = (amplitude + noise) * (1.0 + self.jitter)",
+        f"{_COVARIANCE} -k fast_path",
+        "posterior",
+    ),
+    Mutation(
+        "_covariance/_distances.py",
+        "self._weighted_table(axis, weights[axis] - old[axis], number, step)",
+        "self._weighted_table(axis, old[axis] - weights[axis], number, step)",
+        f"{_COVARIANCE} -k 'walk or fused'",
+        "posterior",
+    ),
+    Mutation(
+        "_covariance/_slopes.py",
+        "_linalg.write_products(scaled, -2.0 * self._factor, target)",
+        "_linalg.write_products(scaled, -1.0 * self._factor, target)",
+        f"{_GRADIENTS} {_COVARIANCE} -k 'gradient or fast_path'",
+        "posterior",
+    ),
+    Mutation(
+        "_covariance/_slopes.py",
+        'moments -= np.einsum("id,id->d"',
+        'moments += np.einsum("id,id->d"',
+        f"{_GRADIENTS} -k gradient",
+        "gradient",
+    ),
+    Mutation(
+        "_covariance/_grid_factor.py",
+        "self.n * math.log(self.scale)",
+        "math.log(self.scale)",
+        f"{_GRID} -k factor",
+        "posterior",
+    ),
+    Mutation(
+        "_covariance/_grid_factor.py",
+        "values = 1.0 + precision * factor.scale**2 * factor.unit.values",
+        "values = 1.0 + precision * factor.scale * factor.unit.values",
+        f"{_GRID} -k pseudo",
+        "posterior",
+    ),
+    Mutation(
+        "_covariance/_grid.py",
+        "self._noise(theta) / amplitude",
+        "self._noise(theta) * amplitude",
+        f"{_GRID} -k 'factor or white_noise'",
+        "posterior",
+    ),
+    Mutation(
+        "_covariance/_grid_gradient.py",
+        "bend - w * values[3] * q",
+        "bend + w * values[3] * q",
+        f"{_GRID} -k gradient",
+        "gradient",
+    ),
+    # Representations.
+    Mutation(
+        "representations/_collapsed.py",
+        "- np.sqrt(data.noise) * noise",
+        "- data.noise * noise",
+        "tests/test_representations.py -k marginal_draws",
+        "posterior",
+    ),
+    Mutation(
+        "representations/_collapsed.py",
+        "given.log_likelihood(self.centre, params) + half_log_noise",
+        "given.log_likelihood(self.centre, params) - half_log_noise",
+        _SITE_REPRESENTATIONS,
+        "posterior",
+    ),
+    Mutation(
+        "representations/_pseudo_posterior.py",
+        "self._half_log_density = 0.5 * (log_det - float(",
+        "self._half_log_density = 0.5 * (log_det + float(",
+        _SITE_REPRESENTATIONS,
+        "posterior",
+    ),
+    Mutation(
+        "representations/_pseudo_posterior.py",
+        "float(state.whitened.dot(state.whitened)) - state.pseudo.half_log_det",
+        "float(state.whitened.dot(state.whitened)) + state.pseudo.half_log_det",
+        _SITE_REPRESENTATIONS,
+        "posterior",
+    ),
+    Mutation(
+        "representations/_pseudo_posterior.py",
+        "/ np.sqrt(state.sites.precision)",
+        "/ state.sites.precision",
+        "tests/test_representations.py -k surrogate_data",
+        "posterior",
+    ),
+    Mutation(
+        "representations/_pseudo_posterior.py",
+        "if candidate.factor is current.factor and candidate.sites is current.sites:",
+        "if candidate.factor is current.factor or candidate.sites is current.sites:",
+        _SITE_REPRESENTATIONS,
+        "posterior",
+    ),
+    Mutation(
+        "representations/_noise.py",
+        "if candidate.mean != current.mean or candidate.params != current.params:",
+        "if candidate.mean != current.mean and candidate.params != current.params:",
+        "tests/test_representations.py -k 'sites or dense_densities'",
+        "posterior",
+    ),
+    Mutation(
+        "representations/_direct.py",
+        "self.log_density += state.log_likelihood",
+        "self.log_density -= state.log_likelihood",
+        "tests/test_representations.py -k log_density",
+        "posterior",
+    ),
+    Mutation(
+        "representations/_joint.py",
+        "score.sum() - float(sites.precision @ along.residual)",
+        "score.sum() + float(sites.precision @ along.residual)",
+        "tests/test_joint_updates.py -k gradient",
+        "gradient",
+    ),
+    Mutation(
+        "representations/_marginal.py",
+        "log_likelihood - 0.5 * float(whitened @ whitened) - state.pseudo.half_log_det",
+        "log_likelihood - 0.5 * float(whitened @ whitened) + state.pseudo.half_log_det",
+        "tests/test_core_details.py",
+        "approximation",
+    ),
+    Mutation(
+        "representations/_expectation_propagation.py",
+        "(marginals.mean * precision - sites.shift) / cavity",
+        "(marginals.mean * precision + sites.shift) / cavity",
+        f"{_EXPECTATION} -k textbook",
+        "sites",
+    ),
+    # Updates.
+    Mutation(
+        "updates/_slice.py",
+        "if proposal < value:",
+        "if proposal > value:",
+        f"{_UPDATES} -k slice",
+        "posterior",
+    ),
+    Mutation(
+        "updates/_slice.py",
+        "left = value - width * rng.random()",
+        "left = value - width * 0.5",
+        f"{_UPDATES} -k slice",
+        "posterior",
+    ),
+    Mutation(
+        "updates/_slice.py",
+        "steps_right = max_steps_out - steps_left",
+        "steps_right = max_steps_out",
+        f"{_UPDATES} -k steps_out",
+        "posterior",
+    ),
+    Mutation(
+        "updates/_elliptical.py",
+        "level = log_likelihood_value - rng.standard_exponential()",
+        "level = log_likelihood_value - 0.5 * rng.standard_exponential()",
+        f"{_UPDATES} -k elliptical",
+        "posterior",
+    ),
+    Mutation(
+        "updates/_elliptical.py",
+        "left, right = angle - 2.0 * math.pi, angle",
+        "left, right = angle - math.pi, angle",
+        f"{_UPDATES} -k elliptical",
+        "posterior",
+    ),
+    Mutation(
+        "updates/_hamiltonian.py",
+        "(0.5 if last else 1.0)",
+        "(1.0 if last else 1.0)",
+        f"{_GRADIENTS} -k 'leapfrog or hole'",
+        "posterior",
+    ),
+    Mutation(
+        "updates/_metropolis.py",
+        "threshold = log_density_value - log_ratio",
+        "threshold = log_density_value + log_ratio",
+        f"{_UPDATES} -k metropolis",
+        "posterior",
+    ),
+    # Likelihoods.
+    Mutation(
+        "likelihoods/_polya_gamma.py",
+        "uniform >= 1.0 - 3.0 * np.exp(-4.0 / times)",
+        "uniform >= 1.0 - 2.0 * np.exp(-4.0 / times)",
+        "tests/test_polya_gamma.py",
+        "posterior",
+    ),
+    Mutation(
+        "likelihoods/_polya_gamma.py",
+        "proposals = b * b * _passage_times",
+        "proposals = b * _passage_times",
+        f"{_NEGATIVE_BINOMIAL} -k 'moments or tails'",
+        "posterior",
+    ),
+    Mutation(
+        "likelihoods/_polya_gamma_series.py",
+        "mean = 1.5 * sums[1] ** 2 / sums[2]",
+        "mean = 3.0 * sums[1] ** 2 / sums[2]",
+        f"{_NEGATIVE_BINOMIAL} -k 'skewness or moments'",
+        "posterior",
+    ),
+    Mutation(
+        "likelihoods/_augmented.py",
+        "float((np.log(scale2) + squares).sum())",
+        "float((np.log(scale2) - squares).sum())",
+        f"{_NOISE} -k density",
+        "posterior",
+    ),
+    Mutation(
+        "likelihoods/_student_t.py",
+        "precision = rng.gamma(0.5 * (nu + 1.0), size=y.size)",
+        "precision = rng.gamma(0.5 * nu, size=y.size)",
+        "tests/test_core_details.py",
+        "posterior",
+    ),
+    Mutation(
+        "likelihoods/_negative_binomial.py",
+        "(self._group_count - failures) - precision * offset",
+        "(self._group_count - failures) + precision * offset",
+        f"{_NEGATIVE_BINOMIAL} -k auxiliary",
+        "posterior",
+    ),
+    Mutation(
+        "likelihoods/_softmax.py",
+        "sites.shift + self._offset * sites.precision",
+        "sites.shift - self._offset * sites.precision",
+        "tests/test_softmax.py tests/test_multiclass.py",
+        "posterior",
+    ),
+    Mutation(
+        "likelihoods/_gaussian.py",
+        "sums.log_scale + self._n_weighted * math.log(factor)",
+        "sums.log_scale + math.log(factor)",
+        f"{_NOISE} -k sum",
+        "posterior",
+    ),
+    Mutation(
+        "likelihoods/_sites.py",
+        "z_mean / (scale * z_variance) + mean * precision",
+        "z_mean / (scale * z_variance) - mean * precision",
+        "tests/test_sites.py",
+        "sites",
+    ),
+    Mutation(
+        "likelihoods/_logistic.py",
+        "return 4.0 * scale**2, weight / weight.sum()",
+        "return 2.0 * scale**2, weight / weight.sum()",
+        "tests/test_likelihoods.py -k success_probability",
+        "prediction",
+    ),
+    # Priors.
+    Mutation(
+        "priors/_hyperprior.py",
+        "(math.exp(value), value) if self._exponential",
+        "(math.exp(value), 0.0) if self._exponential",
+        "tests/test_priors.py -k 'log_density or integrates'",
+        "posterior",
+    ),
+    Mutation(
+        "priors/_hyperprior.py",
+        "self._constant = constant - math.log(mass)",
+        "self._constant = constant + math.log(mass)",
+        "tests/test_priors.py -k 'log_density or integrates'",
+        "numbers",
+    ),
+    # Predictions.
+    Mutation(
+        "estimators/_prediction.py",
+        "variance[d] = kernel.diag(X[rows]) - np.einsum(",
+        "variance[d] = kernel.diag(X[rows]) + np.einsum(",
+        f"{_GRID_PREDICTIONS} -k moments",
+        "prediction",
+    ),
+    Mutation(
+        "estimators/_prediction.py",
+        "self._values[draw] - offset",
+        "self._values[draw]",
+        f"{_GRID_PREDICTIONS} -k moments",
+        "prediction",
+    ),
+    Mutation(
+        "estimators/_prediction.py",
+        "trace.latent.reshape(-1, trace.latent.shape[-1])[which]",
+        "trace.latent.reshape(-1, trace.latent.shape[-1])[: len(which)]",
+        "tests/test_core_details.py",
+        "prediction",
+    ),
+    Mutation(
+        "estimators/_prediction.py",
+        "values = noise * np.array([site.shift for site in sites])",
+        "values = np.array([site.shift for site in sites])",
+        "tests/test_regression.py -k 'values or scikit_learn'",
+        "prediction",
+    ),
+    Mutation(
+        "estimators/_mixtures.py",
+        "by_row(variance).mean(axis=1) + spread",
+        "by_row(variance).mean(axis=1) - spread",
+        "tests/test_mixtures.py -k moments",
+        "prediction",
+    ),
+    Mutation(
+        "estimators/_mixtures.py",
+        "scale, total = np.sqrt(variance)",
+        "scale, total = variance",
+        "tests/test_mixtures.py -k softmax",
+        "prediction",
+    ),
+    # Diagnostics.
+    Mutation(
+        "diagnostics/_geyer.py",
+        "rho = 1.0 - (within - acov) / pooled",
+        "rho = 1.0 - (within + acov) / pooled",
+        f"{_DIAGNOSTICS} -k agrees",
+        "diagnostics",
+    ),
+    Mutation(
+        "diagnostics/_rank.py",
+        "(ranks - 0.375) / (halves.size + 0.25)",
+        "(ranks - 0.5) / (halves.size + 0.25)",
+        f"{_DIAGNOSTICS} -k agrees",
+        "diagnostics",
+    ),
+    Mutation(
+        "diagnostics/_rank.py",
+        "np.quantile(chains, [0.05, 0.95])",
+        "np.quantile(chains, [0.1, 0.9])",
+        f"{_DIAGNOSTICS} -k agrees",
+        "diagnostics",
+    ),
+    Mutation(
+        "diagnostics/_spectral.py",
+        "aic = n_draws * np.log(variance) + 2 * order",
+        "aic = n_draws * np.log(variance) + order",
+        f"{_DIAGNOSTICS} -k agrees",
+        "diagnostics",
+    ),
+]

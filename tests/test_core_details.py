@@ -1,0 +1,175 @@
+"""Details of the core in which `benchmarks.mutation` makes faults that other tests may miss."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from problems import X_SMALL, make_model
+from scipy import stats
+
+from skgpmcmc import _chain, _trajectories
+from skgpmcmc._chain import Chain
+from skgpmcmc._coordinates import NormalCoordinates
+from skgpmcmc._sampler import run_chains
+from skgpmcmc._settings import SamplerSettings
+from skgpmcmc.estimators._prediction import PosteriorDraws, spread
+from skgpmcmc.likelihoods import Gaussian, Poisson, StudentT
+from skgpmcmc.representations import ApproximateMarginalRepresentation
+from skgpmcmc.updates import HamiltonianResult, RandomWalk, StepResult
+
+TARGETS = np.array([0.5, -0.2, 1.0, 0.3])
+
+
+class Given:
+    """A generator whose normal draws are given."""
+
+    def __init__(self, values):
+        self.values = np.array(values)
+
+    def standard_normal(self, size):
+        assert self.values.shape == (size,)
+        return self.values
+
+
+def _prior_at(model, theta):
+    """Return K, m and the noise level at theta, in dense form."""
+    K = model.kernel.clone_with_theta(theta[:2])(X_SMALL)
+    K[np.diag_indices(4)] *= 1.0 + model.jitter
+    return K, theta[2], np.exp(theta[3])
+
+
+def _approximation(theta):
+    model = make_model(Gaussian(TARGETS))
+    workspace = model.workspace()
+    state = workspace.state_at(theta, np.array([0.4, -1.0, 0.3, 1.2]))
+    approximation = ApproximateMarginalRepresentation(workspace)
+    assert approximation.prepare(state)
+    return model, approximation, state
+
+
+def test_approximate_marginal_posterior_is_exact_for_gaussian_noise():
+    """Laplace's approximation of a Gaussian integral is that integral."""
+    theta = np.array([0.3, -0.2, 0.4, -0.5])
+    model, approximation, state = _approximation(theta)
+    conditional = approximation.condition(state, np.random.default_rng(0))
+    others = [theta + step for step in 0.6 * np.eye(4)]
+    values = [conditional.log_density, *(conditional.evaluate(other) for other in others)]
+    for value, at in zip(values, [theta, *others], strict=True):
+        K, mean, noise = _prior_at(model, at)
+        total = K + noise * np.eye(4)
+        expected = stats.multivariate_normal.logpdf(TARGETS, np.full(4, mean), total)
+        assert value == pytest.approx(expected, rel=1e-10)
+
+
+def test_approximate_marginal_posterior_draws_latents_from_the_pseudo_posterior():
+    theta, eta = np.array([0.3, -0.2, 0.4, -0.5]), np.array([1.0, -0.5, 0.2, -2.0])
+    model, approximation, state = _approximation(theta)
+    K, mean, noise = _prior_at(model, theta)
+    drawn = approximation.refresh(state, Given(eta))
+    L = np.linalg.cholesky(K)
+    root = L @ np.linalg.inv(np.linalg.cholesky(np.eye(4) + L.T @ L / noise)).T
+    centre = mean + K @ np.linalg.solve(K + noise * np.eye(4), TARGETS - mean)
+    np.testing.assert_allclose(drawn.latent, centre + root @ eta, rtol=1e-9)
+    np.testing.assert_allclose(mean + L @ drawn.whitened, drawn.latent, rtol=1e-9)
+    density = stats.norm.logpdf(TARGETS, drawn.latent, np.sqrt(noise)).sum()
+    assert drawn.log_likelihood == pytest.approx(density, rel=1e-10)
+
+
+def test_predictions_from_some_draws_belong_to_those_draws():
+    """At the training inputs each function passes through its own draw's latent values."""
+    model = make_model(Poisson(np.array([0.0, 3.0, 1.0, 0.0])), jitter=1e-9)
+    settings = SamplerSettings("prior-white", n_warmup=5, n_draws=20)
+    trace = run_chains(model, settings, n_chains=2, random_state=0)
+    draws = PosteriorDraws.from_trace(model.kernel, X_SMALL, trace, model.jitter, 5)
+    which = spread(trace, 5)
+    np.testing.assert_array_equal(which, [0, 10, 20, 29, 39])
+    np.testing.assert_array_equal(draws.theta, trace.theta.reshape(40, -1)[which])
+    for _, mean, variance in draws.chunks(X_SMALL):
+        np.testing.assert_allclose(mean, trace.latent.reshape(40, -1)[which], atol=1e-5)
+        np.testing.assert_allclose(variance, 0.0, atol=1e-6)
+
+
+def _start(**options):
+    """Return a model with Gaussian noise, and a chain in which f is integrated out."""
+    model = make_model(Gaussian(TARGETS))
+    settings = SamplerSettings("marginal", n_warmup=0, **options)
+    return model, Chain.start(model, settings, np.random.default_rng(0))
+
+
+def _log_posterior(model, theta):
+    """Return log p(theta, y) in dense form."""
+    K, mean, noise = _prior_at(model, theta)
+    total = K + noise * np.eye(4)
+    log_likelihood = stats.multivariate_normal.logpdf(TARGETS, np.full(4, mean), total)
+    priors = zip(model.layout.priors, theta, strict=True)
+    return log_likelihood + sum(prior.log_density(value) for prior, value in priors)
+
+
+class Recorder:
+    """Stands for an update: evaluates the density at one other point, and stays."""
+
+    def __init__(self, offset):
+        self.offset, self.seen = offset, []
+
+    def __call__(self, log_density, value, log_density_value, *rest, **options):
+        moved = value + self.offset
+        self.seen.append((value, moved, log_density(moved) - log_density_value))
+        return StepResult(value, log_density_value, 1, False)
+
+
+def test_slices_are_of_the_posterior(monkeypatch):
+    """Of what an update is given, the value at its start has the prior in it too."""
+    model, chain = _start()
+    recorder = Recorder(0.3)
+    monkeypatch.setattr(_chain, "slice_step", recorder)
+    theta = chain.state.theta
+    chain.iterate()
+    assert sorted(value for value, _, _ in recorder.seen) == sorted(theta.tolist())
+    for value, moved, difference in recorder.seen:
+        there = np.where(theta == value, moved, theta)
+        expected = _log_posterior(model, there) - _log_posterior(model, theta)
+        assert difference == pytest.approx(expected, rel=1e-9)
+
+
+def test_metropolis_updates_are_of_the_posterior(monkeypatch):
+    model, chain = _start(proposal=RandomWalk(0.1))
+    recorder = Recorder(np.array([0.3, -0.2, 0.1, 0.4]))
+    monkeypatch.setattr(_chain, "metropolis_step", recorder)
+    chain.iterate()
+    ((theta, moved, difference),) = recorder.seen
+    expected = _log_posterior(model, moved) - _log_posterior(model, theta)
+    assert difference == pytest.approx(expected, rel=1e-9)
+
+
+def test_trajectories_are_of_the_posterior(monkeypatch):
+    """In coordinates u: the derivative of theta along u is in the density."""
+    model, chain = _start(hamiltonian=True)
+    seen = []
+
+    def record(evaluate, point, step_sizes, n_steps, rng):
+        seen.append((point, evaluate(point.value + np.array([0.3, -0.2, 0.1, 0.4]))))
+        return HamiltonianResult(point, 1.0, False)
+
+    monkeypatch.setattr(_trajectories, "hamiltonian_step", record)
+    chain.iterate()
+    ((start, there),) = seen
+    coordinates = NormalCoordinates(model.layout.priors)
+
+    def expected(u):
+        log_slope = np.log(np.abs(coordinates.slope(u))).sum()
+        return _log_posterior(model, coordinates.to_theta(u)) + log_slope
+
+    difference = there.log_density - start.log_density
+    assert difference == pytest.approx(expected(there.value) - expected(start.value), rel=1e-9)
+
+
+def test_precisions_of_student_t_noise_are_gamma_variables():
+    """Given the noise they are Gamma((nu + 1) / 2) variables over (nu + squares) / 2."""
+    n, nu, scale2, distance = 40_000, 3.0, 0.5, 1.2
+    likelihood = StudentT(np.full(n, distance), scale2=scale2, degrees_of_freedom=nu)
+    given = likelihood.augment(np.zeros(n), (), np.random.default_rng(0))
+    precision = given.gaussian_sites().precision * scale2
+    exact = stats.gamma(0.5 * (nu + 1.0), scale=2.0 / (nu + distance**2 / scale2))
+    assert abs(precision.mean() - exact.mean()) < 5.0 * exact.std() / np.sqrt(n)
+    squares = (precision - exact.mean()) ** 2
+    assert abs(squares.mean() - exact.var()) < 5.0 * squares.std() / np.sqrt(n)
