@@ -642,3 +642,9 @@ for draw in (
     assert len(errors) == 3
     for error in errors:
         assert 'pip install "skgpmcmc[plot]"' in error
+
+
+def test_the_default_curve_reaches_all_events(models):
+    display = IntensityDisplay.from_estimator(models["line"], events=[-0.5, LINE[-1, 0] + 0.25])
+    assert display.X[0, 0] == -0.5
+    assert display.X[-1, 0] == LINE[-1, 0] + 0.25

@@ -15,8 +15,13 @@ from ._checks import Fitted, as_matrix
 _N_CURVE, _N_MAP = 300, 40
 
 
-def rate_points(fitted: Fitted, X: Any) -> Array:
-    """Return where to draw: what was given, or all over the training inputs, sorted."""
+def _line(values: Array) -> Array:
+    """Return a fine line over all of the values."""
+    return np.linspace(values.min(), values.max(), _N_CURVE)[:, None]
+
+
+def rate_points(fitted: Fitted, X: Any, events: Any) -> Array:
+    """Return where to draw: what was given, or all over training inputs and events, sorted."""
     if X is None and fitted.before is not None:
         raise ValueError("X is needed for a Pipeline: its steps may change the columns' units.")
     points = as_matrix("X", fitted.estimator.X_train_ if X is None else X)
@@ -29,7 +34,7 @@ def rate_points(fitted: Fitted, X: Any) -> Array:
         return (
             np.sort(points, axis=0)
             if X is not None
-            else np.linspace(points.min(), points.max(), _N_CURVE)[:, None]
+            else _line(points if events is None else np.append(points, check_events(events, 1)))
         )
     if find_grid(points, smallest_share=1.0) is not None:
         return points
