@@ -11,7 +11,7 @@ import pytest
 from refusals import ESTIMATORS, SHORT, TARGETS, X, check_message, each_estimator
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from sklearn.gaussian_process.kernels import RBF
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from skgpmcmc.likelihoods import Poisson
 
@@ -301,3 +301,94 @@ def test_warm_start_with_other_data(estimator, inputs, change, words):
 def test_kernel_of_other_columns_at_fit(estimator):
     words = ["RBF(length_scale=[1, 1, 1])", "first rows of X, of shape (2, 2)", "(3!=2)"]
     check_message(lambda: estimator(RBF([1.0] * 3), **SHORT).fit(X, TARGETS[estimator]), words)
+
+
+EMPTY = "Drop the rows without observations; sample_weight=0 does not excuse what they hold."
+WITHOUT = [0, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "y", "options", "words"),
+    [
+        (Cox, TARGETS[Cox], {"exposure": WITHOUT}, ["exposure must be positive", "row 0 holds 0"]),
+        (Cox, [math.nan, 1, 2, 3, 4, 5], {}, ["Input y contains NaN."]),
+        (Regressor, [math.inf, 1, 2, 3, 4, 5], {}, ["Input y contains infinity"]),
+        (Classifier, [None, 0, 1, 0, 1, 1], {}, ["y must be a class label; row 0"]),
+        (Classifier, WITHOUT, {"trials": WITHOUT}, ["trials must be positive", "row 0 holds 0"]),
+    ],
+)
+def test_rows_of_weight_zero_are_checked(estimator, y, options, words):
+    options = {"sample_weight": WITHOUT, **options}
+    check_message(lambda: estimator(**SHORT).fit(X, y, **options), [*words, EMPTY])
+
+
+def test_columns_of_numbers_for_each_row():
+    column, words = np.ones((6, 1)), ["(6,)", "got shape (6, 1)", "numpy.ravel"]
+    check_message(lambda: Cox(**SHORT).fit(X, TARGETS[Cox], exposure=column), ["exposure", *words])
+    check_message(lambda: Classifier(**SHORT).fit(X, WITHOUT, trials=column), ["trials", *words])
+    regressor = Regressor(alpha=column, **SHORT)
+    check_message(lambda: regressor.fit(X, TARGETS[Regressor]), ["alpha", *words])
+
+
+def test_trials_and_alpha_of_every_kind():
+    pandas = pytest.importorskip("pandas")
+    numbers = np.arange(1, 7)
+    series = pandas.Series(numbers, index=np.arange(6)[::-1])
+    fits = {
+        "trials": lambda value: Classifier(**SHORT).fit(X, WITHOUT, trials=value),
+        "alpha": lambda value: Regressor(alpha=value, **SHORT).fit(X, TARGETS[Regressor]),
+    }
+    for fit in fits.values():
+        for given, others in ((numbers, [series, numbers.tolist()]), (2, [np.array(2), 2.0])):
+            theta = fit(given).trace_.theta
+            for other in others:
+                np.testing.assert_array_equal(fit(other).trace_.theta, theta)
+
+
+@each_estimator
+def test_predictions_that_need_too_much_memory(estimator):
+    model, many = fitted(estimator), np.zeros((100_000, 2)) + np.arange(100_000)[:, None]
+    limit = ["more than memory_limit=8 gigabytes", "raise memory_limit (None: no limit)"]
+    words = ["100000 rows", "fewer n_samples", *limit]
+    check_message(lambda: model.sample_y(many), words)
+    check_message(
+        lambda: model.sample_y(X, 10**9), ["n_samples=1000000000 draws at 6 rows", *limit]
+    )
+    words = ["covariance of 100000 rows", "return_std", *limit]
+    check_message(lambda: model.predict_latent(many, return_cov=True), words)
+    if estimator is Regressor:
+        check_message(lambda: model.predict(many, return_cov=True), words)
+    small = estimator(**SHORT, memory_limit=0.001).fit(X, TARGETS[estimator])
+    check_message(lambda: small.sample_y(many[:500]), ["memory_limit=0.001"])
+    assert small.set_params(memory_limit=None).sample_y(many[:500]).shape == (500, 1)
+
+
+@each_estimator
+def test_joint_trajectories_are_for_counts_on_grids_alone(estimator):
+    words = ["'joint-post' cannot be used here", "MCMCCoxProcessRegressor alone", "Cartesian grid"]
+    words += ["half", "without white noise", "representation='auto'"]
+    model = estimator(representation="joint-post", **SHORT)
+    check_message(lambda: model.fit(X, TARGETS[estimator]), words)
+    side = np.repeat(np.arange(3.0), 2)
+    cells = np.column_stack([side, np.tile([0.0, 1.0], 3)])
+    model.set_params(kernel=RBF() + WhiteKernel() if estimator is Cox else None)
+    check_message(lambda: model.fit(cells, TARGETS[estimator]), words)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (Cox(), ["'post-ep' has none", "there is none", "'joint-post'"]),
+        (Cox(likelihood="negative-binomial"), ["'post-ep' has none", "='collapsed';"]),
+        (Classifier(representation="surr-site"), ["'surr-site' has none", "='collapsed';"]),
+        (
+            Regressor(representation="prior-white", kernel=RBF() + WhiteKernel()),
+            ["'prior-white' has none", "='marginal' or 'collapsed';"],
+        ),
+    ],
+    ids=["counts", "overdispersed", "classes", "reals"],
+)
+def test_trajectories_without_a_gradient(model, words):
+    model.set_params(hyperparameter_update="hmc", **SHORT)
+    words = ["hyperparameter_update='hmc' needs a representation with a gradient", *words]
+    check_message(lambda: model.fit(X, TARGETS[type(model)]), words)

@@ -5,6 +5,7 @@ import pytest
 import sklearn
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.linear_model import PoissonRegressor
 from sklearn.model_selection import GridSearchCV
 
 from skgpmcmc import MCMCCoxProcessRegressor
@@ -141,3 +142,72 @@ def test_mean_rate_without_data_is_finite():
     X, y = np.ones((24, 2)), np.tile([1, 0, 2, 4], 6)
     model = MCMCCoxProcessRegressor(**SHORT).fit(X, y)
     assert model.predict([[5.0, -5.0]])[0] < 1e3
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("likelihood", ["poisson", "negative-binomial"])
+def test_predictions_at_the_ends_of_floats(likelihood):
+    X, y, _ = rates(12)
+    model = MCMCCoxProcessRegressor(likelihood=likelihood, **SHORT).fit(X, y)
+    rate = model.predict(X)
+    for exposure in (1e-300, 1e300):
+        np.testing.assert_array_equal(model.predict(X, exposure=exposure), exposure * rate)
+        assert np.isfinite(model.predict_quantiles(X, [0.5], exposure=exposure)).all()
+    for exposure in (5e-324, 1e308):
+        predicted = model.predict(X, exposure=exposure)
+        np.testing.assert_array_equal(predicted, [exposure * float(r) for r in rate])
+        assert (model.sample_y(X, 3, random_state=0, exposure=exposure) >= 0).all()
+        assert not np.isnan(model.log_predictive_density(X, y, exposure=exposure)).any()
+        assert np.isfinite(model.score(X, y, exposure=exposure))
+    top = model.predict_quantiles(X, [0.999], exposure=1e308)[:, 0]
+    assert np.isinf(top[rate > 1.0]).all()
+    drawn = model.sample_y(X, 3, random_state=0, exposure=1e308)
+    assert drawn[rate > 1.0].max() > 8e18
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_rates_beyond_floats_are_infinite():
+    X = np.arange(3.0)[:, None]
+    kernel = ConstantKernel(1e-10, "fixed") * RBF(1.0, "fixed")
+    for mean, rate in ((-800.0, 0.0), (-700.0, np.exp(-700.0)), (800.0, np.inf)):
+        model = MCMCCoxProcessRegressor(kernel, priors={"mean": stats.norm(mean, 1e-9)}, **SHORT)
+        model.fit(X, [0, 0, 0])
+        np.testing.assert_allclose(model.predict(X), rate, rtol=1e-3)
+        np.testing.assert_allclose(model.predict_interval(X), rate, rtol=1e-3)
+        # The product with an exposure may be a float where the rate is none.
+        scaled = model.predict(X, exposure=np.exp(-0.875 * mean))
+        np.testing.assert_allclose(scaled, np.exp(0.125 * mean), rtol=1e-3)
+
+
+def test_score_does_not_depend_on_the_unit_of_exposure():
+    X, y, exposure = rates()
+    model = MCMCCoxProcessRegressor(**SHORT).fit(X, y, exposure=exposure)
+    flat = MCMCCoxProcessRegressor(**SHORT).fit(X, y, exposure=1e90 * exposure)
+    assert flat.score(X, y, exposure=1e90 * exposure) == pytest.approx(
+        model.score(X, y, exposure=exposure), abs=1e-4
+    )
+
+
+def test_exposures_of_every_kind():
+    pandas = pytest.importorskip("pandas")
+    X, y, exposure = rates(8)
+    model = MCMCCoxProcessRegressor(n_chains=1, n_warmup=2, n_draws=4, random_state=0)
+    theta = model.fit(X, y, exposure=exposure).trace_.theta
+    shuffled = pandas.Series(exposure, index=np.arange(8)[::-1])  # rows are in order, not labels
+    for same in (shuffled, exposure.tolist(), exposure.astype(object)):
+        np.testing.assert_array_equal(model.fit(X, y, exposure=same).trace_.theta, theta)
+        np.testing.assert_array_equal(model.predict(X, same), exposure * model.predict(X))
+    theta = model.fit(X, y, exposure=2.0).trace_.theta
+    for same in (np.array(2.0), np.float32(2.0), 2, np.full(8, 2.0)):
+        np.testing.assert_array_equal(model.fit(X, y, exposure=same).trace_.theta, theta)
+        np.testing.assert_array_equal(model.predict(X, same), 2.0 * model.predict(X))
+
+
+def test_counts_as_digits_are_read_as_by_scikit_learn():
+    X, y, _ = rates(8)
+    for digits in (y.astype(str), y.astype(str).astype(object), y.astype(str).tolist()):
+        slope = PoissonRegressor().fit(X, digits).coef_
+        np.testing.assert_array_equal(slope, PoissonRegressor().fit(X, y).coef_)
+        model = MCMCCoxProcessRegressor(n_chains=1, n_warmup=2, n_draws=4, random_state=0)
+        theta = model.fit(X, digits).trace_.theta
+        np.testing.assert_array_equal(theta, model.fit(X, y).trace_.theta)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from skgpmcmc import (
     MCMCCoxProcessRegressor,
@@ -41,3 +42,24 @@ def test_only_features_of_which_some_may_say_nothing_have_longer_scales(
     medians = [prior.median() for prior in priors[name]]
     factor = factor if n_columns > 1 else 1.0
     np.testing.assert_allclose(medians, factor * ard_scale(n_columns) * X.std(axis=0))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor, MCMCCoxProcessRegressor],
+)
+@pytest.mark.parametrize("length_scale", [1.0, [1.0, 1.0]], ids=["one", "each column"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_column_that_is_constant_up_to_rounding_has_no_scale(estimator, length_scale):
+    varying = 1e-3 * np.random.default_rng(0).standard_normal((20, 1))
+    y = np.arange(20) % 2
+    medians = []
+    for constant in (np.full(20, 0.3), np.where(y, 0.3, 0.1 + 0.2), np.full(20, 7e5 / 3.0)):
+        kernel = ConstantKernel(1.0) * RBF(length_scale)
+        model = estimator(kernel, n_chains=1, n_warmup=1, n_draws=4, random_state=0)
+        model.fit(np.column_stack([varying, constant]), y)
+        medians.append([prior.median() for prior in model.priors_["k2__length_scale"]])
+    for other in medians[1:]:
+        np.testing.assert_allclose(other, medians[0], rtol=1e-6)
+    if len(medians[0]) == 1:  # the constant column does not count
+        np.testing.assert_allclose(medians[0], varying.std(), rtol=1e-6)

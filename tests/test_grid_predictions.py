@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -110,7 +112,8 @@ def test_at_the_points_the_draws_come_back():
     latent = on_grid._values
     assert np.abs(mean - latent).max() < 1e-2  # the jitter's standard deviation is 1e-3
     assert variance.max() < 2e-6 * 1.3 * 3.0
-    chosen, (sampled,) = sample_latent([on_grid], grid.points()[::-1], 5, np.random.RandomState(0), None)
+    rng = np.random.RandomState(0)
+    chosen, (sampled,) = sample_latent([on_grid], grid.points()[::-1], 5, rng, None)
     np.testing.assert_array_equal(sampled, latent[chosen].T[::-1])
 
 
@@ -118,8 +121,10 @@ def test_samples_elsewhere_have_the_joint_moments():
     _, on_grid, grid = _draws((6, 5))
     X = _rows(grid)["mixed"][-5:]
     n = 20_000
-    sampled = on_grid.sample(X, 0, n, np.random.RandomState(0))
-    mean, covariance = on_grid.joint(X, 0)
+    known, sampled = np.split(on_grid.sample(X, 0, n, np.random.RandomState(0)), [2])
+    expected = on_grid._values[0][grid.locate(X[:2])]
+    np.testing.assert_array_equal(known, np.tile(expected, (n, 1)).T)
+    mean, covariance = on_grid.joint(X[2:], 0)
     error = np.sqrt(np.diag(covariance) / n)
     assert (np.abs(sampled.mean(axis=1) - mean) < 5.0 * error + 1e-6).all()
     spread = np.sqrt(np.diag(covariance))
@@ -153,3 +158,20 @@ def test_every_prediction_of_a_fitted_grid():
     assert (model.predict_quantiles(new, [0.1, 0.9])[:, 0] <= 20.0).all()
     assert np.isfinite(model.log_predictive_density(X, y)).all()
     assert model.score(X, y) > 0.0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_rows_of_the_grid_need_no_covariance():
+    grid = Grid((np.linspace(0.0, 1.0, 40), np.linspace(0.0, 1.0, 40)))
+    X = grid.points()
+    model = MCMCCoxProcessRegressor(n_chains=1, n_warmup=0, n_draws=4, memory_limit=0.2)
+    model.fit(X, np.arange(1600) % 3)
+    mixed = np.concatenate([X, [[0.5001, 0.5002]]])
+    tracemalloc.start()
+    drawn = model.sample_y(mixed, 2, random_state=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert drawn.shape == (1601, 2)
+    assert peak < 8 * 1600**2 / 4  # a quarter of one dense matrix
+    with pytest.raises(ValueError, match="joint covariance of 1601 rows .* memory_limit"):
+        model.set_params(memory_limit=0.1).sample_y(mixed + 1e-3, 2)

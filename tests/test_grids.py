@@ -15,6 +15,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteK
 from skgpmcmc import MCMCCoxProcessRegressor
 from skgpmcmc._grid import Grid, find_grid
 from skgpmcmc.diagnostics import mcse_mean
+from skgpmcmc.estimators._grids import pays
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -207,7 +208,10 @@ def test_representations_that_take_a_grid_of_any_size(representation):
 
 @pytest.mark.parametrize("update", ["slice", lambda theta, rng: (theta + rng.normal(), 0.0)])
 def test_other_updates_than_trajectories(update):
-    assert fit(hyperparameter_update=update).trace_.latent.shape[-1] == SIDE.n
+    options = {"hyperparameter_update": update, "n_draws": 4}
+    on_grid = fit(representation="prior-white", **options)
+    assert on_grid.trace_.latent.shape[-1] == SIDE.n
+    assert fit(**options).trace_.latent.shape[-1] == len(CELLS)
     check_message(
         lambda: fit(hyperparameter_update=update, representation="joint-post"),
         ["joint-post", "hyperparameter_update", "trajectories", "prior-white"],
@@ -257,3 +261,77 @@ def test_the_grid_and_dense_matrices_have_the_same_posterior():
     for own, other in zip(quantities(grid, places), quantities(dense, np.arange(26)), strict=True):
         error = np.hypot(mcse_mean(own), mcse_mean(other))
         assert abs(own.mean() - other.mean()) < 4.5 * error
+
+
+# --- Rounding of coordinates with an offset, and grids that are not worth it --------------------
+
+SQUARE = Grid((np.arange(15.0), np.arange(15.0))).points()
+
+
+@pytest.mark.parametrize(
+    "coordinates",
+    [4e6 + 30.0 * SQUARE, -1e8 - SQUARE, 2000.0 + SQUARE / 12.0, 1.7e9 + 3600.0 * SQUARE, SQUARE],
+    ids=["projected", "negative", "years", "unix times", "no offset"],
+)
+def test_coordinates_that_differ_in_their_last_place(coordinates):
+    towards = np.where(RNG.random(coordinates.shape) < 0.5, -np.inf, np.inf)
+    for centres in (coordinates, coordinates + 0.1 - 0.1, coordinates / 3.0 * 3.0):
+        X = np.nextafter(centres, towards)
+        grid, index = find_grid(X)
+        assert grid.shape == (15, 15)
+        np.testing.assert_array_equal(index, np.arange(225))
+        np.testing.assert_array_equal(grid.locate(coordinates), index)
+
+
+def test_a_constant_column_up_to_rounding_is_no_axis():
+    constant = np.where(RNG.random(225) < 0.5, 0.1 + 0.2, 0.3)
+    grid, index = find_grid(np.column_stack([SQUARE, constant]))
+    assert grid.shape == (15, 15, 1)
+    for value in (0.1 + 0.2, 0.3):
+        rows = np.column_stack([SQUARE, np.full(225, value)])
+        np.testing.assert_array_equal(grid.locate(rows), index)
+    assert (grid.locate(np.column_stack([SQUARE, np.full(225, 0.3 + 1e-12)])) == -1).all()
+
+
+def test_seconds_and_metres_are_no_rounding():
+    X = Grid((1.7e9 + 1e-3 * np.arange(4), 4e6 + 1e-3 * np.arange(5))).points()
+    assert find_grid(X)[0].shape == (4, 5)
+
+
+@pytest.mark.parametrize(
+    ("shape", "n_rows", "update", "expected"),
+    [
+        ((20, 20), 400, "auto", True),
+        ((15, 15), 117, "auto", True),
+        ((6, 6, 6), 216, "auto", True),
+        ((4, 50), 200, "auto", True),
+        ((3, 200), 600, "auto", True),
+        ((13, 15), 195, "auto", False),
+        ((2, 400), 800, "auto", False),
+        ((2, 5000), 10_000, "auto", False),
+        ((4, 100), 250, "auto", False),  # so many points are without data
+        ((20, 20), 400, "slice", False),
+        ((50, 50), 2500, "slice", True),
+        ((2, 1500), 3000, "slice", False),
+        ((20, 20), 400, lambda theta, rng: (theta, 0.0), False),
+        ((2, 400), 800, "hmc", True),
+        ((3, 3), 9, "hmc", True),
+    ],
+)
+def test_where_a_grid_is_worth_it(shape, n_rows, update, expected):
+    grid = Grid(tuple(np.arange(float(length)) for length in shape))
+    assert pays(grid, n_rows, update) is expected
+
+
+def test_auto_leaves_an_elongated_grid():
+    X = np.delete(Grid((np.arange(2.0), np.arange(110.0))).points(), 7, axis=0)
+    options = {"n_warmup": 0, "n_draws": 4, "n_chains": 1}
+    for representation, n_latent in {"auto": 219, "joint-post": 220}.items():
+        model = fit(X, np.ones(219), None, representation=representation, **options)
+        assert len(model.X_train_) == n_latent
+
+
+def test_hmc_takes_a_grid_of_any_size():
+    points = GRID.points()
+    model = fit(points[1:], np.ones(29), None, hyperparameter_update="hmc", n_draws=4)
+    assert len(model.X_train_) == 30

@@ -144,8 +144,9 @@ class IntensityDisplay:
             Fitted to one or two columns; or a Pipeline that ends in such a one.
         X : array-like of shape (n_points, 1) or (n_points, 2), default=None
             Where to draw the rate; two columns must be all combinations of their values, cells'
-            centres in any order. By default a fine line over inputs and events; or the cells that the estimator was
-            fitted to, 40 x 40 cells if these are no full grid. A Pipeline needs it.
+            centres in any order. By default a fine line over inputs and events; or the cells that
+            the estimator was fitted to, 40 x 40 cells if these are no full grid. A Pipeline needs
+            it.
         events : array-like of shape (n_events,) or (n_events, n_columns), default=None
             Where events were, in the units of X, to draw.
         threshold : float, default=None

@@ -22,9 +22,7 @@ _LARGEST_WEIGHT = 1e12
 # Less weight than that would overflow as a variance.
 _SMALLEST_WEIGHT = 1e-100
 # As in scikit-learn, rows of weight zero are checked like all others.
-_DROP_ROWS = (
-    " Drop the rows without observations; sample_weight=0 does not excuse what they hold."
-)
+_DROP_ROWS = " Drop the rows without observations; sample_weight=0 does not excuse what they hold."
 
 
 def as_objects(X: Any) -> Any:

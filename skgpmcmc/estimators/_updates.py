@@ -76,7 +76,9 @@ def _check_gradient(
             for name, kind in REPRESENTATIONS.items()
             if kind.has_gradient and is_usable(name, likelihood)
         ]
-        own = f"Set representation={' or '.join(names)}" if names else "With these data there is none"
+        own = (
+            f"Set representation={' or '.join(names)}" if names else "With these data there is none"
+        )
         raise ValueError(
             f"hyperparameter_update='hmc' needs a representation with a gradient; "
             f"{representation!r} has none. {own}; for counts on a Cartesian grid there is "
