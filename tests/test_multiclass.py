@@ -2,13 +2,21 @@
 
 import copy
 import pickle
+import warnings
 
 import joblib
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
-from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel, WhiteKernel
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    CompoundKernel,
+    ConstantKernel,
+    DotProduct,
+    WhiteKernel,
+)
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 
@@ -145,3 +153,21 @@ def test_binary_quantiles_and_densities():
     np.testing.assert_array_equal(model.predict_quantiles(X[:1], [0.0, 1.0]), [[0.0, 1.0]])
     with pytest.raises(ValueError, match=r"labels that fit has not seen: \['setosa'\]"):
         model.log_predictive_density(X[:1], ["setosa"])
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+@pytest.mark.parametrize("multi_class", ["one_vs_rest", "softmax"])
+def test_probabilities_that_all_underflow(link, multi_class):
+    if (link, multi_class) == ("probit", "softmax"):
+        pytest.skip("softmax is logistic")
+    X = np.array([[1e9], [1e9], [1e9 - 1.0], [1e9]])  # a plane through the origin: f is huge
+    model = MCMCGaussianProcessClassifier(
+        DotProduct(), link=link, multi_class=multi_class, n_chains=1, n_warmup=0, n_draws=4,
+        random_state=0,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, [0, 1, 2, 2])
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    quantiles = model.predict_quantiles(X, [0.1, 0.9])
+    assert ((quantiles >= 0.0) & (quantiles <= 1.0)).all()

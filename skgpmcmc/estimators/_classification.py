@@ -47,6 +47,8 @@ _MEAN_SD = 2.0
 # For each draw; different draws have different nodes of one sequence.
 _N_SOFTMAX_NODES = 64
 _N_QUANTILE_NODES = 8
+# Squares of larger ones overflow.
+_LARGEST_LATENT = 1e150
 
 
 class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
@@ -381,7 +383,17 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
             if len(columns) == 1:
                 columns = [1.0 - columns[0], columns[0]]
             probabilities[rows] = np.column_stack(columns)
+            vanished = probabilities[rows].sum(axis=1) == 0.0
+            if vanished.any():  # every class is next to impossible: by logarithms, at the means
+                latent = np.column_stack([mean.mean(axis=0) for _, mean, _ in chunk])
+                probabilities[rows][vanished] = self._shares(latent[vanished], axis=1)
         return probabilities / probabilities.sum(axis=1, keepdims=True)
+
+    def _shares(self, latent: Array, axis: int) -> Array:
+        """Return the classes' probabilities, normalised, given their latent values."""
+        if not self._is_softmax:
+            latent = self._likelihood.log_link(np.clip(latent, -_LARGEST_LATENT, _LARGEST_LATENT))
+        return np.asarray(softmax(latent, axis=axis))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of `predict_proba`.
@@ -468,9 +480,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
         latent = mean[:, :, None, :] + np.einsum(
             "cdr,dnc->cdnr", np.sqrt(variance), np.array(nodes)
         )
-        scale = softmax(latent, axis=0) if self._is_softmax else self._likelihood.link(latent)
-        probabilities = scale / scale.sum(axis=0)
-        flat = probabilities.reshape(len(mean), -1, mean.shape[2])
+        flat = self._shares(latent, axis=0).reshape(len(mean), -1, mean.shape[2])
         return np.moveaxis(np.quantile(flat, quantiles, axis=1), 0, -1).transpose(1, 0, 2)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, trials: Any = None) -> float:

@@ -83,3 +83,8 @@ class Bernoulli(Likelihood):
     @abstractmethod
     def link(latent: NDArray) -> NDArray:
         """P(y = +1 | latent)."""
+
+    @staticmethod
+    @abstractmethod
+    def log_link(latent: NDArray) -> NDArray:
+        """Logarithm of `link`, also where that is zero in floating point."""

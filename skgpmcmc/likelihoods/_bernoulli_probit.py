@@ -48,6 +48,7 @@ class BernoulliProbit(Bernoulli):
         self._mixed = np.flatnonzero(self._n_minority)
 
     link = staticmethod(ndtr)
+    log_link = staticmethod(log_ndtr)
 
     def pointwise(self, latent: NDArray, params: Params = ()) -> NDArray:
         """Log probability of each label; see `Likelihood.pointwise`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, ndtr
+from scipy.special import expit, log_expit, ndtr
 
 from ._augmented import GaussianGivenAuxiliaries, SiteLikelihood
 from ._base import Likelihood, Params
@@ -20,6 +20,7 @@ class Logistic(Likelihood):
     """
 
     link = staticmethod(expit)
+    log_link = staticmethod(log_expit)
 
     def _count(self, successes: NDArray, failures: NDArray) -> None:
         """Sum what was observed, both (n_obs,), for each latent value."""
