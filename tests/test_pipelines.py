@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris
 from sklearn.ensemble import StackingClassifier, StackingRegressor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process.kernels import (
     ConstantKernel,
@@ -255,3 +257,22 @@ def test_list_of_strings_in_a_grid_search(name):
     # A word never seen is as its letters are.
     low, high = predict(search.best_estimator_, ["aabbcd", "wwxyz"]).reshape(2, -1)[:, -1]
     assert low < high
+
+
+@pytest.mark.parametrize("name", ["classifier", "regressor", "cox"])
+def test_predictions_do_not_depend_on_the_number_of_threads(name):
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    y = np.abs(np.round(3.0 * X[:, 0]))
+    estimator, y = {
+        "classifier": (MCMCGaussianProcessClassifier, y > 2.0),
+        "regressor": (MCMCGaussianProcessRegressor, y),
+        "cox": (MCMCCoxProcessRegressor, y),
+    }[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = estimator(n_chains=2, n_warmup=5, n_draws=5, random_state=0).fit(X, y)
+    mean, std = model.predict_latent(X + 0.1, return_std=True)
+    for n_jobs in (2, -1):
+        model.set_params(n_jobs=n_jobs)
+        again = model.predict_latent(X + 0.1, return_std=True)
+        np.testing.assert_array_equal(again, (mean, std))

@@ -32,7 +32,7 @@ from ._inputs import as_objects, check_memory, explain_inputs, memory_of_chain
 from ._mixtures import total_moments
 from ._prediction import PosteriorDraws, check_covariance_memory
 from ._running import run_chains_of
-from ._updates import follows_trajectories, on_grid
+from ._updates import follows_trajectories, on_grid, without_moves
 
 # First iterations of the warm-up that find the bulk of the posterior.
 _N_APPROXIMATE = 30
@@ -214,7 +214,8 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             f"fit was stopped: {n_draws} of n_draws={self.n_draws} draws of each chain are kept. "
             "To go on from here, fit again with warm_start=True. "
         )
-        warn_once(self.diagnostics_, n_draws, self.n_warmup, stopped or "", self._advice())
+        advice = self._advice() + without_moves(traces)
+        warn_once(self.diagnostics_, n_draws, self.n_warmup, stopped or "", advice)
 
     def _advice(self) -> str:
         """Return what else may be wrong where the chains have not converged."""
@@ -257,6 +258,13 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         )
 
     def _posterior_draws(self) -> list[PosteriorDraws]:
+        """Return what predictions average over, for each latent function, in parallel."""
+        functions = self._all_posterior_draws()
+        for draws in functions:
+            draws.n_jobs = self.n_jobs
+        return functions
+
+    def _all_posterior_draws(self) -> list[PosteriorDraws]:
         """Return what predictions average over, for each latent function."""
         kind: type[PosteriorDraws] = PosteriorDraws
         where = self.X_train_

@@ -125,7 +125,8 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         for bit; a directory of other data, parameters or versions is refused. A larger `n_draws`
         continues the chains. One directory for each fit: not in a search over parameters.
     n_jobs : int, default=None
-        Chains that run at the same time; the draws do not depend on it.
+        Chains that run at the same time; the draws do not depend on it. Predictions run in as
+        many threads.
     random_state : int, RandomState instance or None, default=None
         Determines all draws.
     verbose : int, default=0

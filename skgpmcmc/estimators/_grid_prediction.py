@@ -21,7 +21,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from .._covariance import GridCovariance, GridFactor, separable_form
 from .._grid import Grid
 from .._linalg import Array
-from ._prediction import NUMBERS_PER_PAIR, CHUNK_BYTES, PosteriorDraws
+from ._prediction import CHUNK_BYTES, NUMBERS_PER_PAIR, PosteriorDraws
 
 
 class _Rows(NamedTuple):

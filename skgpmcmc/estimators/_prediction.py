@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel
+from threadpoolctl import threadpool_limits
 
 from .. import _linalg
 from .._linalg import Array
@@ -43,7 +45,14 @@ class PosteriorDraws:
         As the chains used it.
     noise : ndarray of shape (n_draws, n_latent), optional
         Variance of the noise.
+
+    Attributes
+    ----------
+    n_jobs : int or None
+        Draws whose predictions are computed at the same time, as joblib takes it.
     """
+
+    n_jobs: int | None = None
 
     def __init__(
         self,
@@ -114,15 +123,24 @@ class PosteriorDraws:
         mean, variance : ndarray of shape (n_draws, n_rows_in_chunk)
             A row's moments do not depend on the other rows.
         """
-        size = max(1, CHUNK_BYTES // (8 * max(self._values.shape)))
+        n_at_once = effective_n_jobs(self.n_jobs)
+        size = max(1, CHUNK_BYTES // (8 * n_at_once * max(self._values.shape)))
         for start in range(0, len(X), size):
             rows = slice(start, min(start + size, len(X)))
-            mean = np.empty((len(self), rows.stop - start))
-            variance = np.empty_like(mean)
-            for d in range(len(self)):
-                kernel, cross = self._project(d, X[rows], mean[d])
-                variance[d] = kernel.diag(X[rows]) - np.einsum("ij,ij->j", cross, cross)
+            # Threads share the inputs, and the work is in exponentials and triangular solves,
+            # of which BLAS' own threads gain nothing.
+            with threadpool_limits(1, user_api="blas"):
+                each = Parallel(n_at_once, require="sharedmem")(
+                    delayed(self._moments)(d, X[rows]) for d in range(len(self))
+                )
+            mean, variance = (np.array(part) for part in zip(*each, strict=True))
             yield rows, mean, np.maximum(variance, 0.0)
+
+    def _moments(self, draw: int, X: Any) -> tuple[Array, Array]:
+        """Return mean and variance of f at each row of X, given one draw."""
+        mean = np.empty(len(X))
+        kernel, cross = self._project(draw, X, mean)
+        return mean, kernel.diag(X) - np.einsum("ij,ij->j", cross, cross)
 
     def joint(self, X: Any, draw: int) -> tuple[Array, Array]:
         """Return mean and covariance of f at all rows of X together, given one draw."""

@@ -121,7 +121,8 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         for bit; a directory of other data, parameters or versions is refused. A larger `n_draws`
         continues the chains. One directory for each fit: not in a search over parameters.
     n_jobs : int, default=None
-        Chains that run at the same time; the draws do not depend on it.
+        Chains that run at the same time; the draws do not depend on it. Predictions run in as
+        many threads.
     random_state : int, RandomState instance or None, default=None
         Determines all draws.
     verbose : int, default=0
@@ -383,9 +384,9 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         theta = [np.log(np.atleast_1d(medians[name])) for name in free]
         return kernel.clone_with_theta(np.concatenate(theta) if theta else np.empty(0))
 
-    def _posterior_draws(self) -> list[PosteriorDraws]:
+    def _all_posterior_draws(self) -> list[PosteriorDraws]:
         if not self._is_gaussian:
-            return super()._posterior_draws()
+            return super()._all_posterior_draws()
         draws = PosteriorDraws.from_gaussian(
             self._latent_kernel,
             self.X_train_,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sklearn.gaussian_process.kernels import Kernel
@@ -9,6 +10,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from .._covariance import has_gradient
 from ..likelihoods import Likelihood
 from ..representations import REPRESENTATIONS, is_usable, representation_class
+from ..trace import Trace
 
 # A sweep of slices takes time proportional to the number of hyperparameters, a trajectory
 # hardly; from three on it brings more effective samples a second (`benchmarks.bench_updates`).
@@ -56,6 +58,19 @@ def follows_trajectories(
 def on_grid(update: Any) -> str:
     """Return the representation that "auto" means on a grid, for an estimator's update."""
     return "joint-post" if update in ("auto", "hmc") else "prior-white"
+
+
+def without_moves(traces: Sequence[Trace]) -> str:
+    """Say in how many chains no hyperparameter has moved, and why; nothing if there are none."""
+    chains = [chain for t in traces for chain in zip(t.moved, t.sampling, strict=True)]
+    stuck = [costs for moved, costs in chains if moved.size and not moved.any()]
+    if not stuck:
+        return ""
+    return (
+        f" No proposal of the hyperparameters was accepted in {len(stuck)} of {len(chains)} "
+        f"chains; {sum(costs.n_failures for costs in stuck)} of their proposals were NaN, or gave "
+        "a covariance that is not positive definite."
+    )
 
 
 def _check_trajectories(update: Any, representation: str | float) -> None:
