@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _LIST_TEST = "tests/test_mutation_list.py"
 # Faults may make tests run for ever. Then they are noticed too.
 _TIME_LIMIT = 1800.0
-_FIRST_FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+_FIRST_FAILURE = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 _PASSED, _NOTHING_RUN = 0, (4, 5)
 
 _PAGE = """# Faults in the core, and the tests that notice them

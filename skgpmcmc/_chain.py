@@ -35,6 +35,7 @@ from .updates import (
     metropolis_step,
     slice_step,
 )
+from .updates._metropolis import check_proposal
 
 # Updates of the latent variables for which the auxiliary draws are made at once.
 _BATCH = 5
@@ -162,6 +163,8 @@ class Chain:
         """Start a chain at theta, or at a draw from its prior, the latents near the data."""
         workspace = make_workspace(model, settings.representation, settings.hamiltonian)
         chain = cls(workspace, settings, rng, workspace.initial_state(rng, theta))
+        if settings.proposal is not None and len(workspace.layout):
+            check_proposal(settings.proposal, chain.state.theta)
         chain.update_latents(_N_FIRST_UPDATES)
         if chain.representation.carries_latents:
             chain.approach(0 if theta is not None else _N_OTHER_STARTS)
@@ -335,6 +338,7 @@ class Chain:
         theta = self.state.theta
         current = layout.log_prior(theta) + conditional.log_density
         result = metropolis_step(log_density, theta, current, proposal, self._rng)
+        self.workspace.covariance.n_failures += result.n_evaluations == 0  # the proposal has NaN
         if result.moved:
             conditional.accept()
         self.state = conditional.state

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
 import time
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 from . import _plain
 from ._chain import ChainSnapshot
 from ._coupled import GroupSnapshot
-from ._files import replace_file, save_arrays
+from ._files import is_part, remove_parts, replace_file, save_arrays
 from ._model import LatentGaussianModel
 from .likelihoods import Sites
 from .representations._noise import FrozenSites
@@ -23,6 +24,8 @@ from .trace import ChainDraws, Costs
 from .updates import HamiltonianTuner, WidthAdapter
 
 _FORMAT = 1
+# Of the hash that makes directories of different fits different.
+_N_DIGITS = 10
 _DESCRIPTION, _STATE = "checkpoint.json", "state.npz"
 # At least that much time between two saves, and that share of the time since the start: a long
 # run does not leave thousands of files.
@@ -69,46 +72,68 @@ class Checkpoint:
         ValueError
             If the directory has something else, or anything differs; it says what.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
-        for part in self.path.glob("**/*.part"):
-            part.unlink(missing_ok=True)
         file = self.path / _DESCRIPTION
-        if not file.exists():
-            if any(self.path.iterdir()):
-                raise ValueError(
-                    f"checkpoint must be a directory that is new, empty or has a checkpoint of "
-                    f"the same fit; got {str(self.path)!r}, which has other files."
-                )
-            text = json.dumps({"format": _FORMAT, "entropy": entropy, **self.description}, indent=1)
-            replace_file(file, lambda f: f.write(text.encode()))
-            return entropy
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            remove_parts(self.path)
+            if not file.exists():
+                self._refuse_other_files()
+                text = json.dumps(self._content(entropy), indent=1)
+                replace_file(file, lambda f: f.write(text.encode()))
+                return entropy
+        except OSError as error:
+            raise ValueError(
+                f"checkpoint={str(self.path)!r} cannot be written to ({error}). Pass a directory "
+                "that can, or None."
+            ) from error
         old = self._read(file)
-        changed = [n for n, value in self.description.items() if old.get(n) != value]
+        changed = [
+            f"{name} (was {old.get(name)})" if name.startswith("version") else name
+            for name, value in self.description.items()
+            if old.get(name) != value
+        ]
         if seed_is_given and old["entropy"] != entropy:
             changed.append("random_state")
         if changed:
             raise ValueError(
                 f"checkpoint={str(self.path)!r} has the chains of another fit: these differ from "
                 f"it: {'; '.join(changed)}. Pass the same, or another directory, or delete this "
-                "one to start afresh."
+                "one to start afresh. (Searches and cross-validation fit many times: None there.)"
             )
         return list(old["entropy"])
+
+    def _content(self, entropy: list[int]) -> dict[str, Any]:
+        return {"format": _FORMAT, "entropy": entropy, **self.description}
+
+    def _refuse_other_files(self) -> None:
+        if not all(is_part(path) for path in self.path.iterdir()):
+            raise ValueError(
+                f"checkpoint must be a directory that is new, empty or has a checkpoint of the "
+                f"same fit; got {str(self.path)!r}, which has other files."
+            )
 
     def _read(self, file: Path) -> dict[str, Any]:
         try:
             old = json.loads(file.read_bytes())
             if old["format"] != _FORMAT:
                 raise ValueError(f"its format is {old['format']}, not {_FORMAT}")
-        except (ValueError, KeyError, TypeError) as error:
+            np.random.SeedSequence(old["entropy"])
+        except (ValueError, KeyError, TypeError, OSError) as error:
             raise ValueError(
                 f"checkpoint={str(self.path)!r} cannot be read ({error}). Pass another directory, "
                 "or delete this one to start afresh."
             ) from error
         return old
 
-    def chain(self, number: int) -> ChainFile:
-        """Return where one chain's draws are kept."""
-        return ChainFile(self.path / f"chain-{number}")
+    def chain(self, number: int, entropy: list[int]) -> ChainFile:
+        """Return where one chain's draws are kept.
+
+        What its files hold depends on their names alone: others that write them at the same
+        time, for this fit or another, do no harm.
+        """
+        content = json.dumps(self._content(entropy)).encode()
+        digest = hashlib.sha256(content).hexdigest()[:_N_DIGITS]
+        return ChainFile(self.path / f"chain-{number}-{digest}")
 
 
 class ChainFile:
@@ -121,14 +146,19 @@ class ChainFile:
     ----------
     directory : Path
         Of this chain alone.
+
+    Attributes
+    ----------
+    trouble : str or None
+        Why the last draws could not be written, if they could not.
     """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        # How many draws are saved, and the first one of each file of draws.
-        self._n_saved = 0
-        self._starts: list[int] = []
+        # The first draw of each file of draws, and the end of the last.
+        self._bounds = [0]
         self._began = self._last = time.monotonic()
+        self.trouble: str | None = None
 
     def save_if_due(self, draws: Sequence[ChainDraws]) -> None:
         """Write what is new, unless that was done a short time ago."""
@@ -138,26 +168,31 @@ class ChainFile:
             self.save(draws)
 
     def save(self, draws: Sequence[ChainDraws]) -> None:
-        """Write the draws that are new, then the state."""
+        """Write the draws that are new, then the state; if that fails, the chain is still good."""
+        try:
+            self._save(draws)
+            self.trouble = None
+        except OSError as error:
+            self.trouble = str(error)
+        self._last = time.monotonic()
+
+    def _save(self, draws: Sequence[ChainDraws]) -> None:
         self._directory.mkdir(exist_ok=True)
-        first, end = self._n_saved, draws[0].n_kept
+        first, end = self._bounds[-1], draws[0].n_kept
         if end > first:
             arrays = {
                 f"{name}-{c}": values[first:end]
                 for c, drawn in enumerate(draws)
                 for name, values in drawn.arrays().items()
             }
-            replace_file(self._file_of(first), lambda file: save_arrays(file, arrays))
-            self._starts.append(first)
-        self._n_saved = max(first, end)
+            replace_file(self._file_of(first, end), lambda file: save_arrays(file, arrays))
+            self._bounds.append(end)
         state = {
-            "n_saved": self._n_saved,
-            "starts": self._starts,
+            "bounds": self._bounds,
             "snapshots": draws[0].snapshots[-1:],
             "functions": [(drawn.moved, drawn.warmup, drawn.sampling) for drawn in draws],
         }
         _plain.save(self._directory / _STATE, state, _CLASSES)
-        self._last = time.monotonic()
 
     def load(self, models: Sequence[LatentGaussianModel], n_draws: int) -> list[ChainDraws] | None:
         """Return the draws that were saved, with room for more; None if there are none.
@@ -174,35 +209,44 @@ class ChainFile:
         ValueError
             If a file is damaged, or there are more draws.
         """
+        self._began = self._last = time.monotonic()
+        self._bounds = [0]
         if not (self._directory / _STATE).exists():
             return None
         try:
-            return self._load(models, n_draws)
-        except (KeyError, OSError, TypeError, zipfile.BadZipFile) as error:
+            state = _plain.load(self._directory / _STATE, _CLASSES)
+            n_saved = state["bounds"][-1]
+            draws = self._read(state, models, max(n_saved, n_draws))
+        except MemoryError:
+            raise
+        except Exception as error:
             raise ValueError(
-                f"the checkpoint's {str(self._directory)!r} is damaged ({error}). Delete that "
+                f"the checkpoint's {str(self._directory)!r} is damaged ({error!r}). Delete that "
                 "directory: its chain begins anew, to the same draws."
             ) from error
-
-    def _load(self, models: Sequence[LatentGaussianModel], n_draws: int) -> list[ChainDraws]:
-        state = _plain.load(self._directory / _STATE, _CLASSES)
-        self._n_saved, self._starts = state["n_saved"], state["starts"]
-        if self._n_saved > n_draws:
+        if n_saved > n_draws:
             raise ValueError(
-                f"n_draws={n_draws} must be at least {self._n_saved}, the draws that are in the "
+                f"n_draws={n_draws} must be at least {n_saved}, the draws that are in the "
                 "checkpoint. Raise it, or pass another directory."
             )
+        self._bounds = state["bounds"]
+        return draws
+
+    def _read(
+        self, state: dict[str, Any], models: Sequence[LatentGaussianModel], n_draws: int
+    ) -> list[ChainDraws]:
+        bounds = state["bounds"]
         draws = [ChainDraws.for_model(model, n_draws) for model in models]
         for drawn, costs in zip(draws, state["functions"], strict=True):
             drawn.moved, drawn.warmup, drawn.sampling = costs
-            drawn.n_kept = self._n_saved
+            drawn.n_kept = bounds[-1]
         draws[0].snapshots = state["snapshots"]
-        for first, end in zip(self._starts, [*self._starts[1:], self._n_saved], strict=True):
-            with np.load(self._file_of(first), allow_pickle=False) as file:
+        for first, end in itertools.pairwise(bounds):
+            with np.load(self._file_of(first, end), allow_pickle=False) as file:
                 for c, drawn in enumerate(draws):
                     for name, values in drawn.arrays().items():
-                        values[first:end] = file[f"{name}-{c}"][: end - first]
+                        values[first:end] = file[f"{name}-{c}"]
         return draws
 
-    def _file_of(self, first: int) -> Path:
-        return self._directory / f"draws-{first:09d}.npz"
+    def _file_of(self, first: int, end: int) -> Path:
+        return self._directory / f"draws-{first:09d}-{end:09d}.npz"

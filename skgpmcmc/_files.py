@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import os
+import time
+import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
+_PART = ".part"
+# A file that was last written to so long ago is not being written.
+_SECONDS_OF_WRITING = 3600.0
+
 
 def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file beside `path`, and move it there once it is on the disk.
 
-    A process that is killed leaves the old file or the new one, and at worst one with its
-    number in the name beside it.
+    A process that is killed leaves the old file or the new one, and at worst a part of one
+    beside it (`remove_parts`).
 
     Parameters
     ----------
@@ -23,7 +30,7 @@ def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
     write : callable
         Takes the open file.
     """
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part = path.with_name(f"{path.name}.{uuid.uuid4().hex}{_PART}")
     try:
         with open(part, "wb") as file:
             write(file)
@@ -33,6 +40,19 @@ def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def is_part(path: Path) -> bool:
+    """Return whether a file is what a process that was killed left behind, or is being written."""
+    return path.suffix == _PART
+
+
+def remove_parts(directory: Path) -> None:
+    """Delete what processes that were killed left behind, but not what others are writing."""
+    for path in filter(is_part, directory.rglob("*")):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > _SECONDS_OF_WRITING:
+                path.unlink()
 
 
 def save_arrays(file: BinaryIO, arrays: dict[str, Any]) -> None:

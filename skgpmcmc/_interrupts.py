@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 
 class StopSignal:
@@ -24,6 +25,12 @@ class StopSignal:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._is_set = False
+        self._parent: int | None = None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Arrive in another process, which is to stop too when its parent has died."""
+        vars(self).update(state)
+        self._parent = os.getppid()
 
     def set(self) -> None:
         """Tell the chains to stop."""
@@ -33,8 +40,9 @@ class StopSignal:
 
     def is_set(self) -> bool:
         """Return whether the chains are to stop."""
-        if not self._is_set and self._path is not None:
-            self._is_set = self._path.exists()
+        if not self._is_set:
+            orphaned = self._parent not in (None, os.getppid())
+            self._is_set = orphaned or (self._path is not None and self._path.exists())
         return self._is_set
 
 
@@ -62,15 +70,12 @@ def stops_on_interrupt(stop: StopSignal) -> Iterator[None]:
         signal.signal(signal.SIGINT, own)
 
 
-@contextmanager
-def leaves_interrupts_to(process: int) -> Iterator[None]:
-    """Ignore Ctrl-C, which a terminal sends to workers too, but in the given process."""
+def leave_interrupts_to(process: int) -> None:
+    """Ignore Ctrl-C from now on, but in the given process: a terminal sends it to workers too.
+
+    Also to those that wait for their next chain: joblib takes a worker that ends for a crash,
+    and kills the others.
+    """
     in_main_thread = threading.current_thread() is threading.main_thread()
-    if os.getpid() == process or not in_main_thread:
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+    if os.getpid() != process and in_main_thread:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)

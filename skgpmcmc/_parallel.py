@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -17,11 +18,13 @@ from threadpoolctl import threadpool_limits
 from ._checkpoint import ChainFile
 from ._interrupts import StopSignal, stops_on_interrupt
 from ._linalg import Array
-from ._progress import FileSender, Listener, Report, Reporter, watching
+from ._progress import Listener, Report, Reporter, Sender, watching
 from ._run_chain import Surroundings, Target, run_chain
 from ._settings import SamplerSettings
 from ._warn import warn_user
 from .trace import ChainDraws
+
+_How = tuple[SamplerSettings, np.random.SeedSequence, Array | None, list[ChainDraws] | None]
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Task:
     previous: list[ChainDraws] | None
     file: ChainFile | None
 
-    def how(self) -> tuple:
+    def how(self) -> _How:
         """Return what `run_chain` is to know beside the target."""
         return self.settings, self.seed, self.theta, self.previous
 
@@ -85,36 +88,87 @@ def run_tasks(
     Warns
     -----
     UserWarning
-        If a process died.
+        If a process died, or draws could not be written to the checkpoint.
     """
     chains: list[list[ChainDraws] | None] = [None] * len(tasks)
+    unsaved: dict[int, str] = {}
     n_at_once = min(effective_n_jobs(n_jobs), len(tasks))
     # The limit on threads also holds around the chains: with threads for chains, the first
     # that ends would lift it for the others.
-    with _surroundings(n_at_once, listeners) as around, threadpool_limits(1, user_api="blas"):
-        everything = range(len(tasks))
-        try:
-            for number, draws in _in_parallel(tasks, everything, around, n_jobs, verbose):
-                chains[number] = draws
-        except BrokenExecutor as error:
-            _warn_of_death([n for n in everything if chains[n] is None], n_at_once, error)
-        for number in everything:
-            if chains[number] is None:
-                chains[number] = _alone(tasks, number, around)
+    with _connections(listeners) as connections, threadpool_limits(1, user_api="blas"):
+        for ended in _all_ended(tasks, connections, n_at_once, verbose):
+            chains[ended.number] = ended.draws
+            if ended.trouble is not None:
+                unsaved[ended.number] = ended.trouble
+    if unsaved:
+        warn_user(
+            f"checkpoint: the last draws of {_names(list(unsaved), 'and')} could not be written "
+            f"({next(iter(unsaved.values()))}). This fit has them; one that resumes would draw "
+            "them again.",
+            UserWarning,
+        )
     return chains
+
+
+class _Ended(NamedTuple):
+    """A chain that ended; without draws where there was not enough memory."""
+
+    number: int
+    draws: list[ChainDraws] | None
+    trouble: str | None
+
+
+@dataclass(frozen=True)
+class _Connections:
+    """What connects chains with the user."""
+
+    stop: StopSignal
+    send: Sender | None
+
+    def of(self, number: int, file: ChainFile | None) -> Surroundings:
+        """Return the surroundings of one chain."""
+        reporter = None if self.send is None else Reporter(number, self.send)
+        return Surroundings(os.getpid(), self.stop, reporter, file)
+
+
+def _all_ended(
+    tasks: Sequence[Task], connections: _Connections, n_at_once: int, verbose: int
+) -> Iterator[_Ended]:
+    """Yield the chains as they end; after a death the others once more, one at a time."""
+    missing = list(range(len(tasks)))
+    reason = "ran out of memory"
+    try:
+        for ended in _in_parallel(tasks, missing[:], connections, n_at_once, verbose):
+            if ended.draws is not None:
+                missing.remove(ended.number)
+                yield ended
+    except BrokenExecutor as error:
+        reason = f"died: killed by somebody, or by the system for want of memory ({error})"
+    # Ctrl-C may end a worker that is just starting: that is no death, and all chains stop.
+    stopped = connections.stop.is_set()
+    if missing and not stopped:
+        warn_user(
+            f"{_names(missing[:n_at_once], 'or').capitalize()} {reason}. All chains that had "
+            f"not ended ({len(missing)}) run once more, one at a time; no draw changes.",
+            UserWarning,
+        )
+    for number in missing:
+        with suppress(BrokenExecutor):
+            n_jobs = 1 if stopped else min(n_at_once, 2)
+            yield from _in_parallel(tasks, [number], connections, n_jobs, verbose=0)
 
 
 def _in_parallel(
     tasks: Sequence[Task],
     numbers: Sequence[int],
-    around: Callable[[int, ChainFile | None], Surroundings],
-    n_jobs: int | None,
+    connections: _Connections,
+    n_jobs: int,
     verbose: int,
-) -> Iterator[tuple[int, list[ChainDraws] | None]]:
-    """Yield the number and the draws of each chain as it ends."""
+) -> Iterator[_Ended]:
+    """Yield each chain as it ends."""
     # The target is an argument of its own: Dask sends those once to all chains.
     calls = (
-        delayed(_run)(n, tasks[n].target, tasks[n].how(), around(n, tasks[n].file))
+        delayed(_run)(n, tasks[n].target, tasks[n].how(), connections.of(n, tasks[n].file))
         for n in numbers
     )
     options = {"n_jobs": n_jobs, "verbose": verbose}
@@ -125,69 +179,48 @@ def _in_parallel(
     yield from parallel(calls)
 
 
-def _run(
-    number: int, target: Target, how: tuple, surroundings: Surroundings
-) -> tuple[int, list[ChainDraws] | None]:
-    """Run one chain; None where there was not enough memory, which others may leave later."""
+def _run(number: int, target: Target, how: _How, surroundings: Surroundings) -> _Ended:
+    """Run one chain."""
+    file = surroundings.file
     try:
-        return number, run_chain(target.models, *how, surroundings)
+        draws = run_chain(target.models, *how, surroundings)
     except MemoryError:
-        return number, None
+        return _Ended(number, None, None)
+    return _Ended(number, draws, None if file is None else file.trouble)
 
 
-def _alone(
-    tasks: Sequence[Task], number: int, around: Callable[[int, ChainFile | None], Surroundings]
-) -> list[ChainDraws] | None:
-    """Run one chain in a process of its own; None if that dies too."""
-    try:
-        ((_, draws),) = _in_parallel(tasks, [number], around, n_jobs=2, verbose=0)
-    except BrokenExecutor:
-        return None
-    return draws
-
-
-def _warn_of_death(missing: Sequence[int], n_at_once: int, error: BrokenExecutor) -> None:
-    running = " or ".join(str(number + 1) for number in missing[:n_at_once])
-    warn_user(
-        f"The process of chain {running} (of those numbered from 1) died: killed by somebody, or "
-        f"by the system for want of memory. All chains that had not ended ({len(missing)}) now "
-        f"run one at a time; no draw is lost, and none changes. joblib said: {error}",
-        UserWarning,
-    )
+def _names(numbers: Sequence[int], word: str) -> str:
+    """Return the chains' names, as users count them."""
+    return f"chain {f' {word} '.join(str(n + 1) for n in numbers)} (numbered from 1)"
 
 
 @contextmanager
-def _surroundings(
-    n_at_once: int, listeners: Sequence[Listener]
-) -> Iterator[Callable[[int, ChainFile | None], Surroundings]]:
+def _connections(listeners: Sequence[Listener]) -> Iterator[_Connections]:
     """Make what connects chains with the user, for as long as they run."""
     with ExitStack() as stack:
-        directory = _directory(stack) if n_at_once > 1 else None
+        directory = _directory(stack)
         stop = StopSignal(None if directory is None else directory / "stop")
 
         def tell(report: Report) -> None:
-            for listener in listeners:
-                if listener(report):
-                    stop.set()
+            try:
+                wants_stop = [listener(report) for listener in listeners]
+            except BaseException:
+                stop.set()
+                raise
+            if any(wants_stop):
+                stop.set()
 
-        send: Listener | None = tell if listeners else None
         if listeners and directory is not None:
             stack.enter_context(watching(directory, tell))
-            send = FileSender(directory)
-        elif n_at_once > 1:
-            send = None
         stack.enter_context(stops_on_interrupt(stop))
-
-        def around(number: int, file: ChainFile | None) -> Surroundings:
-            reporter = None if send is None else Reporter(number, send)
-            return Surroundings(os.getpid(), stop, reporter, file)
-
-        yield around
+        yield _Connections(stop, Sender(tell, directory) if listeners else None)
 
 
 def _directory(stack: ExitStack) -> Path | None:
     """Return a directory that chains in other processes know too, None if there can be none."""
     try:
-        return Path(stack.enter_context(TemporaryDirectory(prefix="skgpmcmc-")))
+        # A worker that is being killed may still write to it.
+        directory = TemporaryDirectory(prefix="skgpmcmc-", ignore_cleanup_errors=True)
     except OSError:
         return None
+    return Path(stack.enter_context(directory))

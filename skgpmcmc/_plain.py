@@ -64,7 +64,7 @@ def _encode(value: Any, arrays: dict[str, Array], classes: dict[str, type]) -> A
         return value
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         name = f"array{len(arrays)}"
         arrays[name] = value
         return {"array": name}
@@ -72,7 +72,7 @@ def _encode(value: Any, arrays: dict[str, Array], classes: dict[str, type]) -> A
     if classes.get(name) is type(value):
         return {"class": name, "fields": _encode(_fields(value), arrays, classes)}
     if isinstance(value, dict):
-        return {"dict": [[key, _encode(item, arrays, classes)] for key, item in value.items()]}
+        return {"dict": [_encode(item, arrays, classes) for item in value.items()]}
     if isinstance(value, list | tuple):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [_encode(item, arrays, classes) for item in value]}
@@ -92,7 +92,7 @@ def _decode(tree: Any, arrays: dict[str, Array], classes: dict[str, type]) -> An
     if "class" in tree:
         return _instance(classes[tree["class"]], _decode(tree["fields"], arrays, classes))
     if "dict" in tree:
-        return {key: _decode(item, arrays, classes) for key, item in tree["dict"]}
+        return dict(_decode(item, arrays, classes) for item in tree["dict"])
     ((kind, items),) = tree.items()
     decoded = [_decode(item, arrays, classes) for item in items]
     return tuple(decoded) if kind == "tuple" else decoded

@@ -19,6 +19,7 @@ N_REPORTS = 20
 # Lines that are printed of it.
 _N_LINES = 5
 _SECONDS_BETWEEN_LOOKS = 0.2
+_PREFIX = "progress-"
 
 
 class Report(NamedTuple):
@@ -59,10 +60,10 @@ class Reporter:
     chain : int
         Its number.
     send : callable
-        Takes the reports, as `FileSender`.
+        Takes the reports, as `Sender`.
     """
 
-    def __init__(self, chain: int, send: Listener) -> None:
+    def __init__(self, chain: int, send: Callable[[Report], object]) -> None:
         self._chain = chain
         self._send = send
 
@@ -99,24 +100,35 @@ class Reporter:
         self._send(Report(self._chain, n_done, *sizes, moved, seconds, self._first))
 
 
-class FileSender:
-    """Sends reports to a directory, in which another process looks for them.
+class Sender:
+    """Sends reports to a listener; in other processes, to which it is pickled, to a directory.
 
     Parameters
     ----------
-    directory : Path
-        Has one file for each chain.
+    listener : callable
+        Takes the reports, one at a time.
+    directory : Path or None
+        Has one file for each chain, for `watching`. Without it other processes are silent.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, listener: Listener, directory: Path | None) -> None:
+        self._listener: Listener | None = listener
+        self._lock: Any = threading.Lock()
         self._directory = directory
 
-    def __call__(self, report: Report) -> bool:
-        """Replace the chain's file; a directory that cannot be written to is no reason to stop."""
-        path = self._directory / f"progress-{report.chain}"
-        with suppress(OSError):
-            replace_file(path, lambda file: file.write(json.dumps(report).encode()))
-        return False
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the listener here."""
+        return {"_listener": None, "_lock": None, "_directory": self._directory}
+
+    def __call__(self, report: Report) -> None:
+        """Send a report; a directory that cannot be written to is no reason to stop."""
+        if self._listener is not None:
+            with self._lock:
+                self._listener(report)
+        elif self._directory is not None:
+            path = self._directory / f"{_PREFIX}{report.chain}"
+            with suppress(OSError):
+                replace_file(path, lambda file: file.write(json.dumps(report).encode()))
 
 
 @contextmanager
@@ -128,19 +140,19 @@ def watching(directory: Path, listener: Listener) -> Iterator[None]:
     Exception
         What the listener raised, when the chains have ended.
     """
-    seen: dict[Path, tuple] = {}
+    seen: dict[Path, bytes] = {}
     errors: list[BaseException] = []
     ended = threading.Event()
 
     def look() -> None:
-        for path in sorted(directory.glob("progress-*[0-9]")):
+        for path in sorted(directory.glob(f"{_PREFIX}*[0-9]")):
             try:
-                report = json.loads(path.read_bytes())
+                text = path.read_bytes()
             except OSError:
                 continue
-            if seen.get(path) != report:
-                seen[path] = report
-                listener(Report(*report))
+            if seen.get(path) != text:
+                seen[path] = text
+                listener(Report(*json.loads(text)))
 
     def keep_looking() -> None:
         try:

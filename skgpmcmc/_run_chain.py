@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from ._checkpoint import ChainFile
 from ._coupled import ChainGroup
-from ._interrupts import StopSignal, leaves_interrupts_to
+from ._interrupts import StopSignal, leave_interrupts_to
 from ._linalg import Array
 from ._model import LatentGaussianModel
 from ._progress import Reporter
@@ -95,36 +96,63 @@ def run_chain(
         Kept draws and costs, for each latent function; none are kept where the chain
         was stopped before the end of its warm-up.
     """
+    leave_interrupts_to(surroundings.parent)
     # Overflow and NaN in a proposal are rejections, not warnings.
-    with (
-        leaves_interrupts_to(surroundings.parent),
-        threadpool_limits(limits=1, user_api="blas"),
-        np.errstate(all="ignore"),
-    ):
-        start = Costs(seconds=time.process_time())
-        if surroundings.stop.is_set():
-            return [ChainDraws.for_model(model, settings.n_draws) for model in models]
-        if previous is None and surroundings.file is not None:
-            previous = surroundings.file.load(models, settings.n_draws)
-        if previous is not None and previous[0].snapshots:
-            return _continue(models, settings, previous, surroundings, start)
-        draws = [ChainDraws.for_model(model, settings.n_draws) for model in models]
-        group = ChainGroup.start(models, settings, seed, theta)
-        _begin_report(group, settings, surroundings, 0)
-        if _warm_up(group, settings, surroundings):
-            costs = group.costs()
-            for drawn, own in zip(draws, costs, strict=True):
-                drawn.warmup = own - start
-            _Sampling(group, settings, draws, surroundings, costs).run(0)
+    with threadpool_limits(limits=1, user_api="blas"), np.errstate(all="ignore"):
+        draws = _latest(models, settings, previous, surroundings.file)
+        if draws[0].n_kept == settings.n_draws:
+            moved = np.concatenate([drawn.moved for drawn in draws])
+            share = float(moved.mean()) if len(moved) else math.nan
+            _begin_report(settings, surroundings, settings.n_iterations, lambda _: share)
+        elif not surroundings.stop.is_set():
+            if draws[0].snapshots:
+                _continue(models, settings, draws, surroundings)
+            else:
+                _begin(models, settings, seed, theta, draws, surroundings)
         return draws
 
 
+def _latest(
+    models: Sequence[LatentGaussianModel],
+    settings: SamplerSettings,
+    previous: list[ChainDraws] | None,
+    file: ChainFile | None,
+) -> list[ChainDraws]:
+    """Return the draws of the last fit or those on disk, whichever are more; none, if none are."""
+    saved = None if file is None else file.load(models, settings.n_draws)
+    found = [draws for draws in (saved, previous) if draws is not None]
+    if not found:
+        return [ChainDraws.for_model(model, settings.n_draws) for model in models]
+    return max(found, key=lambda draws: draws[0].n_kept)
+
+
 def _begin_report(
-    group: ChainGroup, settings: SamplerSettings, surroundings: Surroundings, n_done: int
+    settings: SamplerSettings,
+    surroundings: Surroundings,
+    n_done: int,
+    moved: Callable[[int], float],
 ) -> None:
     if surroundings.reporter is not None:
-        n_iterations = settings.n_warmup + settings.n_draws * settings.thin
-        surroundings.reporter.start(n_done, settings.n_warmup, n_iterations, group.share_moved)
+        surroundings.reporter.start(n_done, settings.n_warmup, settings.n_iterations, moved)
+
+
+def _begin(
+    models: Sequence[LatentGaussianModel],
+    settings: SamplerSettings,
+    seed: np.random.SeedSequence,
+    theta: Array | None,
+    draws: list[ChainDraws],
+    surroundings: Surroundings,
+) -> None:
+    """Run a chain from its start."""
+    start = Costs(seconds=time.process_time())
+    group = ChainGroup.start(models, settings, seed, theta)
+    _begin_report(settings, surroundings, 0, group.share_moved)
+    if _warm_up(group, settings, surroundings):
+        costs = group.costs()
+        for drawn, own in zip(draws, costs, strict=True):
+            drawn.warmup = own - start
+        _Sampling(group, settings, draws, surroundings, costs).run(0)
 
 
 def _continue(
@@ -132,20 +160,18 @@ def _continue(
     settings: SamplerSettings,
     draws: list[ChainDraws],
     surroundings: Surroundings,
-    start: Costs,
-) -> list[ChainDraws]:
+) -> None:
     """Continue a chain from its last snapshot.
 
     What it did between that and its end is done again, to the same numbers.
     """
-    if draws[0].n_kept == settings.n_draws:
-        return draws
+    start = Costs(seconds=time.process_time())
     snapshot = draws[0].snapshots[-1]
     group = ChainGroup.restore(models, settings, snapshot)
-    _begin_report(group, settings, surroundings, settings.n_warmup + snapshot.iteration)
+    first = settings.n_warmup + snapshot.iteration
+    _begin_report(settings, surroundings, first, group.share_moved)
     before = [start - drawn.sampling for drawn in draws]
     _Sampling(group, settings, draws, surroundings, before).run(snapshot.iteration)
-    return draws
 
 
 def _warm_up(group: ChainGroup, settings: SamplerSettings, surroundings: Surroundings) -> bool:

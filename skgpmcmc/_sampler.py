@@ -117,10 +117,7 @@ def run_groups(
             on_grid = model.separable_form is not None
             check_representation(settings.representation, model.likelihood, on_grid)
     starts = _starting_points(theta, n_chains, len(groups[0][0].layout))
-    entropy = check_random_state(random_state).randint(0, 2**31 - 1, size=4).tolist()
-    if checkpoint is not None:
-        is_given = random_state is not None and previous is None
-        entropy = checkpoint.open(entropy, seed_is_given=is_given)
+    entropy = _entropy(random_state, previous, checkpoint)
     seeds = np.random.SeedSequence(entropy).spawn(n_chains * len(groups))
     tasks = []
     for number, models in enumerate(groups):
@@ -129,7 +126,7 @@ def run_groups(
             k = number * n_chains + i
             traces = None if previous is None else previous[number]
             old = None if traces is None else [t.chain(i, settings.n_draws) for t in traces]
-            file = None if checkpoint is None else checkpoint.chain(k)
+            file = None if checkpoint is None else checkpoint.chain(k, entropy)
             tasks.append(Task(target, settings, seeds[k], starts[i], old, file))
     chains = run_tasks(tasks, n_jobs=n_jobs, listeners=listeners, verbose=verbose)
     survivors = _survivors([chains[g * n_chains : (g + 1) * n_chains] for g in range(len(groups))])
@@ -141,11 +138,26 @@ def run_groups(
         )
     return [
         [
-            Trace.from_chains(model.layout, [draws[c] for draws in group], n_draws, settings.thin)
+            Trace.from_chains(
+                model.layout, [draws[c] for draws in group], n_draws, settings.thin, entropy
+            )
             for c, model in enumerate(models)
         ]
         for models, group in zip(groups, survivors, strict=True)
     ]
+
+
+def _entropy(
+    random_state: Any,
+    previous: Sequence[Sequence[Trace]] | None,
+    checkpoint: Checkpoint | None,
+) -> list[int]:
+    """Return what all generators are made from: that of the chains that are continued."""
+    entropy = [] if previous is None else previous[0][0].entropy
+    is_given = bool(entropy) or random_state is not None
+    if not entropy:
+        entropy = check_random_state(random_state).randint(0, 2**31 - 1, size=4).tolist()
+    return entropy if checkpoint is None else checkpoint.open(entropy, seed_is_given=is_given)
 
 
 def _survivors(
@@ -164,8 +176,9 @@ def _survivors(
         if draws is None
     )
     reason = (
-        f"the process of chain {dead} (numbered from 1) died twice, the second time with no "
-        "other chain beside it: killed by somebody, or by the system for want of memory"
+        f"chain {dead} (numbered from 1) ended twice before its time, the second time with no "
+        "other chain beside it: its process was killed, by somebody or by the system for want of "
+        "memory, or it got no memory"
     )
     if n_alive == 0:
         raise ChainDiedError(

@@ -73,6 +73,11 @@ class SamplerSettings:
     adapt_widths: bool = True
     max_steps_out: int = 0
 
+    @property
+    def n_iterations(self) -> int:
+        """Iterations of a chain in all."""
+        return self.n_warmup + self.n_draws * self.thin
+
     def __post_init__(self) -> None:
         """Refuse an approximation that would not end before the first kept draw.
 

@@ -24,7 +24,8 @@ class Costs:
     n_likelihoods : int
         Evaluations of the log likelihood of all data.
     n_failures : int
-        Proposals rejected because a matrix was not positive definite.
+        Proposals rejected because a matrix was not positive definite, or because a
+        proposal of the caller's was NaN.
     seconds : float
         CPU time of the process.
     """
@@ -123,6 +124,8 @@ class Trace:
         For each chain.
     snapshots : list
         What each chain can be continued from.
+    entropy : list of int
+        What the generators of all chains were made from.
     """
 
     layout: ParameterLayout
@@ -135,10 +138,16 @@ class Trace:
     warmup: list[Costs] = field(default_factory=list)
     sampling: list[Costs] = field(default_factory=list)
     snapshots: list[Any] = field(default_factory=list)
+    entropy: list[int] = field(default_factory=list)
 
     @classmethod
     def from_chains(
-        cls, layout: ParameterLayout, chains: list[ChainDraws], n_draws: int, thin: int
+        cls,
+        layout: ParameterLayout,
+        chains: list[ChainDraws],
+        n_draws: int,
+        thin: int,
+        entropy: list[int],
     ) -> Trace:
         """Stack the first draws of chains, which may have more if they were stopped.
 
@@ -150,6 +159,8 @@ class Trace:
             At least `n_draws` of each.
         n_draws, thin : int
             Draws of each chain, and iterations for each draw.
+        entropy : list of int
+            What the generators of all chains were made from.
         """
         arrays = [chain.arrays() for chain in chains]
         stacked: dict[str, Any] = {
@@ -162,6 +173,7 @@ class Trace:
             warmup=[c.warmup for c in chains],
             sampling=[c.sampling for c in chains],
             snapshots=[_last_within(c.snapshots, n_draws * thin) for c in chains],
+            entropy=entropy,
         )
 
     def chain(self, index: int, n_draws: int) -> ChainDraws:

@@ -3,11 +3,12 @@
 (theta, f, y) is drawn from the joint distribution, and a few iterations of a chain are
 applied to (theta, f) given y. If they leave the posterior invariant, the result is
 again a draw from the joint distribution. The draws are independent, so that
-two-sample tests against fresh draws have exact p-values.
+two-sample tests against fresh draws have p-values that hold at any size.
 
-A fault that moves the distribution little in one iteration moves it about twice as far
-in two, which is worth four times as many draws; and a draw costs as much as an iteration.
-Fresh draws cost next to nothing: more of them than of the others save half of these.
+A fault that moves the distribution little in one iteration moves it up to twice as far in
+two, which is worth up to four times as many draws; and the draw of a start, with its chain,
+costs as much as an iteration. Fresh draws cost next to nothing: four of them for each of the
+others save three eighths of these.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ from skgpmcmc._settings import SamplerSettings
 from skgpmcmc.representations import make_workspace
 
 #: False-alarm rate of one test. The files of joint-distribution tests hold fewer
-#: than 400 of them: all together raise a false alarm with probability below 1e-4.
-ALPHA = 2.5e-7
+#: than 500 of them: all together raise a false alarm with probability below 1e-4.
+ALPHA = 2e-7
 _FIRST_SIZE = 240
 _GROWTH = 4
 _N_STAGES = 6
 #: Fresh draws for each of the others.
 N_FRESH = 4
+#: Asymptotic p-values near 1e-8 are up to an eighth smaller than the exact ones.
+_P_VALUE_ERROR = 1.2
 
 Transition = Callable[[LatentGaussianModel, Workspace, LatentState, np.random.Generator], Chain]
 
@@ -134,7 +137,7 @@ def passes(draw: Callable[[int, np.random.Generator], tuple], seed: int) -> bool
                 stats.ks_2samp(a, b, method="asymp").pvalue
                 for a, b in zip(moved.T, fresh.T, strict=True)
             ]
-            q = min(p_values) * len(p_values)  # Bonferroni
+            q = _P_VALUE_ERROR * min(p_values) * len(p_values)  # Bonferroni
             if q <= beta:
                 return False
             if q > gamma + beta:

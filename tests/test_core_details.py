@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from problems import X_SMALL, make_model
 from scipy import stats
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from skgpmcmc import _chain, _trajectories
 from skgpmcmc._chain import Chain
 from skgpmcmc._coordinates import NormalCoordinates
+from skgpmcmc._coupled import ChainGroup
+from skgpmcmc._interrupts import StopSignal
+from skgpmcmc._run_chain import Surroundings, run_chain
 from skgpmcmc._sampler import run_chains
 from skgpmcmc._settings import SamplerSettings
-from skgpmcmc.estimators._prediction import PosteriorDraws, spread
+from skgpmcmc.estimators._prediction import PosteriorDraws, sample_latent, spread
 from skgpmcmc.likelihoods import Gaussian, Poisson, StudentT
+from skgpmcmc.likelihoods._softmax import SoftmaxClass
 from skgpmcmc.representations import ApproximateMarginalRepresentation
 from skgpmcmc.updates import HamiltonianResult, RandomWalk, StepResult
 
@@ -173,3 +180,79 @@ def test_precisions_of_student_t_noise_are_gamma_variables():
     assert abs(precision.mean() - exact.mean()) < 5.0 * exact.std() / np.sqrt(n)
     squares = (precision - exact.mean()) ** 2
     assert abs(squares.mean() - exact.var()) < 5.0 * squares.std() / np.sqrt(n)
+
+
+@pytest.mark.parametrize("thin", [1, 3])
+def test_kept_draws_are_states_after_every_thin_th_iteration(thin):
+    model = make_model(Gaussian(TARGETS))
+    settings = SamplerSettings("marginal", n_warmup=2, n_draws=4, thin=thin)
+    seed = np.random.SeedSequence(0)
+    surroundings = Surroundings(os.getpid(), StopSignal(None))
+    (draws,) = run_chain([model], settings, seed, None, None, surroundings)
+    assert draws.n_kept == 4
+    group = ChainGroup.start([model], settings, seed)
+    for iteration in range(2):
+        group.warm_up(iteration)
+    group.end_warm_up()
+    for theta, latent in zip(draws.theta, draws.latent, strict=True):
+        for _ in range(thin):
+            group.iterate()
+        np.testing.assert_allclose(theta, group.chains[0].state.theta, rtol=1e-9)
+        np.testing.assert_allclose(latent, group.chains[0].state.latent, rtol=1e-9)
+
+
+def test_step_sizes_of_trajectories_are_frozen_after_the_warm_up():
+    _, chain = _start(hamiltonian=True)
+    chain.iterate(adapt=True)
+    chain.end_warm_up()
+    frozen = chain.trajectories.tuner.step_sizes.copy()
+    for _ in range(5):
+        chain.iterate()
+    np.testing.assert_array_equal(chain.trajectories.tuner.step_sizes, frozen)
+
+
+def test_functions_are_sampled_from_every_draw_alike():
+    kernel = ConstantKernel(1e-8) * RBF(1.0)
+    theta = np.tile(kernel.theta, (3, 1))
+    means = np.array([-1.0, 0.0, 1.0])
+    draws = PosteriorDraws(kernel, X_SMALL, theta, means, np.tile(means, (4, 1)).T, 1e-6)
+    n = 3000
+    chosen, (latent,) = sample_latent([draws], X_SMALL, n, np.random.RandomState(0), None)
+    np.testing.assert_allclose(latent, np.tile(means[chosen], (4, 1)), atol=1e-3)
+    counts = np.bincount(chosen, minlength=3)
+    assert (np.abs(counts - n / 3) < 5.0 * np.sqrt(n * 2.0 / 9.0)).all()
+
+
+@pytest.mark.parametrize("n_approximate", [1, 3])
+def test_warm_up_leaves_the_approximation_in_time(n_approximate):
+    """The iterations under it are as many as asked for, even all but one."""
+    model = make_model(Gaussian(TARGETS))
+    settings = SamplerSettings("surr-site", n_warmup=4, n_approximate=n_approximate)
+    chain = Chain.start(model, settings, np.random.default_rng(0))
+    approximate = []
+    for iteration in range(4):
+        chain.warm_up(iteration)
+        approximate.append(type(chain.representation) is ApproximateMarginalRepresentation)
+    assert approximate == [iteration < n_approximate for iteration in range(4)]
+
+
+def test_softmax_given_auxiliary_variables_is_a_function_of_the_distance_to_the_others():
+    """It is exp(k (f - o) - w (f - o)^2 / 2), k = +-1/2, o the others' log-sum-exp."""
+    y, latent = np.array([1.0, -1.0, 1.0]), np.array([0.3, -1.0, 0.4])
+    others = [np.array([0.5, 2.0, -1.0]), np.array([-0.3, 0.1, 1.5])]
+    likelihood = SoftmaxClass(y, 3)
+    likelihood.condition_on(others)
+    precision, shift = likelihood.augment(latent, (), np.random.default_rng(0)).gaussian_sites()
+    offset = np.log(np.exp(others[0]) + np.exp(others[1]))
+    np.testing.assert_allclose(shift - precision * offset, 0.5 * y, rtol=1e-9)
+
+
+def test_likelihood_of_a_state_is_that_given_the_present_others():
+    """Updates begin at a level of the density: the value of an old one would be another level."""
+    model = make_model(SoftmaxClass(np.array([1.0, -1.0, 1.0, -1.0]), 3))
+    chain = Chain.start(model, SamplerSettings("prior-white"), np.random.default_rng(0))
+    before = chain.state.log_likelihood
+    chain.condition_on([np.array([2.0, -1.0, 0.5, 0.0]), np.array([-0.3, 0.1, 1.5, 3.0])])
+    assert chain.state.log_likelihood != before
+    expected = model.likelihood.log_likelihood(chain.state.latent)
+    assert chain.state.log_likelihood == pytest.approx(expected, rel=1e-12)

@@ -270,13 +270,19 @@ SQUARE = Grid((np.arange(15.0), np.arange(15.0))).points()
 
 @pytest.mark.parametrize(
     "coordinates",
-    [4e6 + 30.0 * SQUARE, -1e8 - SQUARE, 2000.0 + SQUARE / 12.0, 1.7e9 + 3600.0 * SQUARE, SQUARE],
+    [
+        5e6 + 0.03 * SQUARE,
+        SQUARE - 1e8,
+        2000.0 + 1e-5 * SQUARE,
+        1.7e9 + 1e-3 * SQUARE,
+        SQUARE,
+    ],
     ids=["projected", "negative", "years", "unix times", "no offset"],
 )
 def test_coordinates_that_differ_in_their_last_place(coordinates):
     towards = np.where(RNG.random(coordinates.shape) < 0.5, -np.inf, np.inf)
     for centres in (coordinates, coordinates + 0.1 - 0.1, coordinates / 3.0 * 3.0):
-        X = np.nextafter(centres, towards)
+        X = np.nextafter(centres, towards)  # from 1e-13 to 1e-7
         grid, index = find_grid(X)
         assert grid.shape == (15, 15)
         np.testing.assert_array_equal(index, np.arange(225))

@@ -272,8 +272,8 @@ def test_estimators_take_hmc_and_continue_it(kernel):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"representation": "surr-site"}, "'marginal' or 'collapsed'; got representation='surr-s"),
-        ({"representation": 0.5}, "'marginal' or 'collapsed'; got representation=0.5"),
+        ({"representation": "surr-site"}, "'surr-site' has none. Set representation='collapsed'"),
+        ({"representation": 0.5}, "0.5 has none. Set representation='collapsed'"),
         ({"kernel": NoGradient(1.0)}, "eval_gradient=True; NoGradient"),
     ],
 )

@@ -222,7 +222,7 @@ FAULTS = {
 }
 
 
-#: A fault that takes a minute to show; tests/test_negative_controls.py has it too.
+#: Of all faults it takes longest to show; tests/test_negative_controls.py has it too.
 SUBTLE = pytest.param("jacobian dropped", marks=pytest.mark.slow)
 
 

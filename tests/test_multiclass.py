@@ -118,7 +118,7 @@ def test_draws_do_not_depend_on_how_chains_run(mode):
 
 def test_copies_predict_the_same():
     X, y = flowers(5)
-    model = MCMCGaussianProcessClassifier(**{**SHORT, "n_draws": 1000}).fit(X, y)
+    model = MCMCGaussianProcessClassifier(**{**SHORT, "n_draws": 400}).fit(X, y)
     before = [pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
     first = model.predict_proba(X)
     for other in [*before, pickle.loads(pickle.dumps(model))]:

@@ -362,12 +362,12 @@ def test_support_that_misses_zero_by_rounding_is_accepted():
     ("distribution", "message"),
     [
         (stats.norm, r"unfrozen family scipy\.stats\.norm: call it with its parameters"),
-        (stats.poisson(3.0), r"poisson\(3\.0\), is discrete"),
         (stats.poisson, "is <scipy.stats"),
+        (type(stats.norm()), r"\(type\)"),
+        (np.array(1.5), r"is array\(1\.5\) \(ndarray\)"),
         (1.5, r"is 1\.5 \(float\)"),
         ("lognorm", r"is 'lognorm' \(str\)"),
         (None, r"is None \(NoneType\)"),
-        (stats.multivariate_normal(), r"\(multivariate_normal_frozen\)"),
     ],
 )
 def test_not_a_frozen_continuous_distribution(distribution, message):
@@ -383,6 +383,10 @@ def test_not_a_frozen_continuous_distribution(distribution, message):
         (stats.norm(0.0, 1.0), {}, r"norm\(0\.0, 1\.0\), has the support \[-inf, inf\].*lognorm"),
         (stats.t(3), {"bounds": (0.1, 1.0)}, "the hyperparameter is positive"),
         (stats.uniform(-1e-9, 1.0), {}, "the hyperparameter is positive"),
+        (stats.poisson(3.0), {}, r"poisson\(3\.0\), is discrete.*frozen continuous"),
+        (stats.multivariate_normal, {}, "multivariate_normal_gen, is multivariate"),
+        (stats.dirichlet([1.0, 1.0]), {}, "class dirichlet_frozen, is multivariate.*a list"),
+        (stats.multivariate_normal(), {}, "multivariate_normal_frozen, is multivariate.*a list"),
         (stats.gamma(-1.0), {}, r"gamma\(-1\.0\), has invalid parameters"),
         (stats.lognorm(1.0, scale=0.0), {}, "has invalid parameters"),
         (stats.norm(math.nan), {"log_scale": False}, "has invalid parameters"),
@@ -408,6 +412,16 @@ def test_invalid_priors_name_the_hyperparameter(distribution, options, message):
     with pytest.raises(ValueError, match=message) as error:
         HyperPrior(distribution, name="k2__length_scale[1]", **options)
     assert "hyperparameter 'k2__length_scale[1]'" in str(error.value)
+
+
+@pytest.mark.skipif(not hasattr(stats, "Normal"), reason="scipy before 1.15")
+def test_new_kind_of_scipy_distributions():
+    message = r"hyperparameter 'alpha' is .*of scipy's newer classes.*scipy\.stats\.lognorm"
+    for distribution in (stats.Normal(mu=1.0, sigma=0.1), stats.exp(stats.Normal())):
+        with pytest.raises(TypeError, match=message):
+            HyperPrior(distribution, name="alpha")
+    with pytest.raises(TypeError, match=r"hyperparameter 'alpha' is <class .*Normal.*\(.*\)"):
+        HyperPrior(stats.Normal, name="alpha")
 
 
 def test_repr_shows_distribution_and_support():

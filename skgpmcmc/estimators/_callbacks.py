@@ -49,17 +49,21 @@ class ChainTasks:
             self._n_steps[report.chain] = 0
         n_steps = N_REPORTS * report.n_done // max(report.n_iterations, 1)
         stop = False
-        for _ in range(self._n_steps[report.chain], n_steps):
+        # A chain whose process died begins again: none of its steps is taken twice.
+        while self._n_steps[report.chain] < n_steps:
+            self._n_steps[report.chain] += 1
             step = chain.subcontext("iterations")
             step.call_on_fit_task_begin(estimator=self._estimator)
             stop |= step.call_on_fit_task_end(estimator=self._estimator)
-        if n_steps == N_REPORTS > self._n_steps[report.chain]:
-            stop |= chain.call_on_fit_task_end(estimator=self._estimator)
-        self._n_steps[report.chain] = n_steps
+            if self._n_steps[report.chain] == N_REPORTS:
+                stop |= chain.call_on_fit_task_end(estimator=self._estimator)
         return stop
 
     def close(self) -> None:
-        """End the task of the whole fit."""
+        """End the tasks of chains that were stopped, and that of the whole fit."""
+        for number, chain in self._chains.items():
+            if self._n_steps[number] < N_REPORTS:
+                chain.call_on_fit_task_end(estimator=self._estimator)
         self._fit.call_on_fit_task_end(estimator=self._estimator)
 
 

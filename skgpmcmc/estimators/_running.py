@@ -78,6 +78,7 @@ def _checkpoint(path: Any, continuation: Continuation) -> Checkpoint | None:
         "version of numpy": numpy.__version__,
         "version of scipy": scipy.__version__,
         "version of scikit-learn": sklearn.__version__,
+        "version of joblib": joblib.__version__,
         "version of Python": ".".join(platform.python_version_tuple()[:2]),
     }
-    return Checkpoint(Path(path), versions | continuation.portable())
+    return Checkpoint(Path(path).absolute(), versions | continuation.portable())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,10 +54,11 @@ class HyperPrior:
     Raises
     ------
     TypeError
-        If `distribution` is not a frozen continuous scipy distribution.
+        If `distribution` is not a frozen scipy distribution.
     ValueError
-        If it has invalid or array parameters, is improper, reaches below zero with
-        ``log_scale=True``, or has no mass inside `bounds`; or if `bounds` are no interval.
+        If it is discrete or multivariate, has invalid or array parameters, is improper, reaches
+        below zero with ``log_scale=True``, or has no mass inside `bounds`; or if `bounds` are no
+        interval.
 
     Examples
     --------
@@ -264,11 +265,9 @@ def _check_distribution(distribution: Any, label: str) -> None:
         )
     family = getattr(distribution, "dist", None)
     if isinstance(family, stats.rv_discrete):
-        raise TypeError(f"The {label}, {describe(distribution)}, is discrete. {advice}")
+        raise ValueError(f"The {label}, {describe(distribution)}, is discrete. {advice}")
     if not isinstance(family, stats.rv_continuous):
-        raise TypeError(
-            f"The {label} is {distribution!r} ({type(distribution).__name__}). {advice}"
-        )
+        _refuse_other_kinds(distribution, label, advice)
     if any(np.ndim(value) > 0 for value in (*distribution.args, *distribution.kwds.values())):
         raise ValueError(
             f"The {label}, {describe(distribution)}, has array parameters. Use scalars; for a "
@@ -276,6 +275,22 @@ def _check_distribution(distribution: Any, label: str) -> None:
         )
     if any(math.isnan(end) for end in distribution.support()):
         raise ValueError(f"The {label}, {describe(distribution)}, has invalid parameters.")
+
+
+def _refuse_other_kinds(distribution: Any, label: str, advice: str) -> NoReturn:
+    """Raise an error for what is no frozen distribution of one variable."""
+    kind = type(distribution).__name__
+    if isinstance(distribution, type) or not hasattr(distribution, "logpdf"):
+        raise TypeError(f"The {label} is {distribution!r} ({kind}). {advice}")
+    if not hasattr(distribution, "support"):
+        raise ValueError(
+            f"The {label}, of the class {kind}, is multivariate. {advice} For a vector-valued "
+            "hyperparameter pass a list with one distribution per element."
+        )
+    raise TypeError(
+        f"The {label} is {distribution!r}, of scipy's newer classes of distributions, which are "
+        f"not supported. {advice}"
+    )
 
 
 def _natural_interval(

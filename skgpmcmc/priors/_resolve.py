@@ -161,7 +161,7 @@ def _distributions_of(
     if spec.name not in given:
         return [defaults(spec, index) for index in range(spec.size)]
     entry = given[spec.name]
-    if not isinstance(entry, (list, tuple, np.ndarray)):
+    if not isinstance(entry, (list, tuple, np.ndarray)) or np.shape(entry) == ():
         return [entry] * spec.size
     if len(entry) != spec.size:
         raise ValueError(

@@ -15,6 +15,7 @@ from .. import _linalg
 from .._covariance import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
 from .._linalg import Array
 from ..likelihoods import Likelihood, Sites
+from ._noise import clip_precision
 
 # All sites are updated at once. Full steps need two thirds of the iterations for counts, and
 # more of them for labels, where neighbours that explain the same data overshoot together.
@@ -89,14 +90,14 @@ def propagate(
         With sites that say nothing, if no pseudo-posterior was finite.
     """
     usable = Sites(np.zeros(factor.n), np.zeros(factor.n))
-    sites = _clip(likelihood.fit_sites(mean, factor.variance, params))
+    sites = clip_precision(likelihood.fit_sites(mean, factor.variance, params), factor.variance)
     for iteration in range(max_iterations):
         pseudo = factory.build(factor, sites.precision)
         if pseudo is None:
             return Propagation(usable, False, iteration)
         usable = sites
         marginals = site_marginals(factor, pseudo, sites.shift, mean)
-        matched = _match(likelihood, sites, marginals, params)
+        matched = clip_precision(_match(likelihood, sites, marginals, params), factor.variance)
         if _largest_effect(matched, sites, marginals) <= tolerance:
             return Propagation(sites, True, iteration)
         sites = Sites(
@@ -127,7 +128,7 @@ def _match(
     proper = cavity > _SMALLEST_CAVITY * precision
     cavity = np.where(proper, cavity, precision)
     cavity_mean = (marginals.mean * precision - sites.shift) / cavity
-    matched = _clip(likelihood.moment_sites(cavity_mean, 1.0 / cavity, params))
+    matched = likelihood.moment_sites(cavity_mean, 1.0 / cavity, params)
     return Sites(
         np.where(proper, matched.precision, sites.precision),
         np.where(proper, matched.shift, sites.shift),
@@ -140,7 +141,3 @@ def _largest_effect(new: Sites, old: Sites, marginals: Marginals) -> float:
     pull = new.shift - old.shift - precision * marginals.mean
     spread = np.abs(precision) * marginals.variance
     return float(np.maximum(spread, np.abs(pull) * np.sqrt(marginals.variance)).max())
-
-
-def _clip(sites: Sites) -> Sites:
-    return Sites(np.maximum(sites.precision, 0.0), sites.shift)

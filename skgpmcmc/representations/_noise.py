@@ -17,13 +17,17 @@ from .._linalg import Array
 from .._model import LatentState
 from ..likelihoods import Likelihood, Sites
 
-#: Makes the precisions of fitted sites admissible.
-Bound = Callable[[Sites], Sites]
+#: Makes the precisions of fitted sites admissible, given the prior variances.
+Bound = Callable[[Sites, float | Array], Sites]
 
 # "Infinite variances were truncated to a large value" (M&A section 5). A constant, not
 # a multiple of the prior variance: noise that grows with the signal variance would pin
 # it through N(g; m, K + S) even where the data say nothing.
 MAX_NOISE = 1e6
+# Of a site's precision, relative to its prior's. Beyond it rounding errors of I + L^T W L, which
+# are relative to its largest entries, are no longer small beside 1. Far less is lost than by the
+# jitter: such a site holds f within 3e-6 prior standard deviations.
+MAX_RELATIVE_PRECISION = 1e11
 # By which the likelihood's own parameters multiply a frozen site, at most.
 _MAX_RATIO = 1e6
 
@@ -36,7 +40,7 @@ class Noise(ABC):
     likelihood : Likelihood
         Supplies the sites.
     bound : callable
-        ``bound(sites)`` makes the precisions admissible.
+        ``bound(sites, variance)`` makes the precisions admissible.
     """
 
     def __init__(self, likelihood: Likelihood, bound: Bound) -> None:
@@ -51,11 +55,16 @@ class Noise(ABC):
 
     def fit(self, state: LatentState) -> Sites:
         """Return the sites at a state's hyperparameters."""
-        return self._bound(self._fit(state))
+        return self._bound(self._fit(state), state.factor.variance)
 
     def _same_inputs(self, candidate: LatentState, current: LatentState) -> bool:
         """Whether two states have the same sites, because all that sites depend on is equal."""
-        return candidate.params == current.params
+        if candidate.params != current.params:
+            return False
+        new, old = candidate.factor.variance, current.factor.variance
+        if isinstance(new, float) and isinstance(old, float):
+            return new == old
+        return np.array_equal(new, old)
 
     @abstractmethod
     def _fit(self, state: LatentState) -> Sites:
@@ -92,22 +101,32 @@ class SiteNoise(Noise):
         self._fits = OneSiteFits(likelihood)
 
     def _same_inputs(self, candidate: LatentState, current: LatentState) -> bool:
-        if candidate.mean != current.mean or candidate.params != current.params:
-            return False
-        new, old = candidate.factor.variance, current.factor.variance
-        if isinstance(new, float) and isinstance(old, float):
-            return new == old
-        return np.array_equal(new, old)
+        return candidate.mean == current.mean and super()._same_inputs(candidate, current)
 
     def _fit(self, state: LatentState) -> Sites:
         return self._fits.fit(state.mean, state.factor.variance, state.params)
 
 
-class TaylorNoise(Noise):
-    """Sites from a Taylor expansion of the log likelihood alone, eq. (taylor)."""
+class _NoiseOfParameters(Noise):
+    """Sites that depend on the likelihood's own parameters and, through bounds, on the prior."""
+
+    _last: tuple[tuple[float, ...], Sites] | None = None
 
     def _fit(self, state: LatentState) -> Sites:
-        return self._likelihood.taylor_sites(state.params)
+        if self._last is None or self._last[0] != state.params:
+            self._last = state.params, self._fit_at(state.params)
+        return self._last[1]
+
+    @abstractmethod
+    def _fit_at(self, params: tuple[float, ...]) -> Sites:
+        """Return the sites as fitted."""
+
+
+class TaylorNoise(_NoiseOfParameters):
+    """Sites from a Taylor expansion of the log likelihood alone, eq. (taylor)."""
+
+    def _fit_at(self, params: tuple[float, ...]) -> Sites:
+        return self._likelihood.taylor_sites(params)
 
 
 class HeldNoise(Noise):
@@ -125,7 +144,7 @@ class HeldNoise(Noise):
     """
 
     def __init__(self, likelihood: Likelihood) -> None:
-        super().__init__(likelihood, lambda sites: sites)
+        super().__init__(likelihood, lambda sites, variance: sites)
         self.held = Sites(*np.zeros((2, likelihood.n_latent)))
 
     def sites(self, candidate: LatentState, current: LatentState) -> Sites:
@@ -184,7 +203,7 @@ class FrozenSites(NamedTuple):
     params: tuple[float, ...]
 
 
-class FrozenNoise(Noise):
+class FrozenNoise(_NoiseOfParameters):
     """Frozen sites, scaled where the likelihood has parameters of its own.
 
     A site's precision and shift are multiplied by what the parameters make of the precision
@@ -196,7 +215,7 @@ class FrozenNoise(Noise):
     likelihood : Likelihood
         Supplies the sites.
     bound : callable
-        ``bound(sites)`` makes the precisions admissible.
+        ``bound(sites, variance)`` makes the precisions admissible.
     """
 
     def __init__(self, likelihood: Likelihood, bound: Bound) -> None:
@@ -211,26 +230,44 @@ class FrozenNoise(Noise):
 
     @frozen.setter
     def frozen(self, value: FrozenSites | None) -> None:
-        self._frozen = value
+        self._frozen, self._last = value, None
         if value is not None and self._fits is not None:
             self._reference = self._fits.fit(value.mean, value.variance, value.params).precision
 
-    def _fit(self, state: LatentState) -> Sites:
+    def _fit_at(self, params: tuple[float, ...]) -> Sites:
         frozen = self._frozen
         assert frozen is not None
         if self._fits is None:
             return frozen.sites
-        precision = self._fits.fit(frozen.mean, frozen.variance, state.params).precision
+        precision = self._fits.fit(frozen.mean, frozen.variance, params).precision
         ratio = precision / self._reference
         ratio = np.clip(np.where(ratio > 0.0, ratio, 1.0), 1.0 / _MAX_RATIO, _MAX_RATIO)
         return Sites(frozen.sites.precision * ratio, frozen.sites.shift * ratio)
 
 
-def floor_precision(sites: Sites) -> Sites:
-    """Bound the noise that surrogate data are drawn with; negative precisions too."""
-    return Sites(np.maximum(sites.precision, 1.0 / MAX_NOISE), sites.shift)
+def floor_precision(sites: Sites, variance: float | Array) -> Sites:
+    """Bound the noise that surrogate data are drawn with, on both sides; see `clip_precision`."""
+    return _bounded(sites, 1.0 / MAX_NOISE, variance)
 
 
-def clip_precision(sites: Sites) -> Sites:
-    """Replace negative precisions by zero: such a site leaves the prior as it is."""
-    return Sites(np.maximum(sites.precision, 0.0), sites.shift)
+def clip_precision(sites: Sites, variance: float | Array) -> Sites:
+    """Bound precisions from above, and replace negative ones by zero: it leaves the prior as it is.
+
+    Parameters
+    ----------
+    sites : Sites
+        As fitted; returned themselves if they are admissible.
+    variance : float or ndarray of shape (n,)
+        Prior variances.
+    """
+    return _bounded(sites, 0.0, variance)
+
+
+def _bounded(sites: Sites, lowest: float, variance: float | Array) -> Sites:
+    """Bound precisions. Where they are reduced, the pseudo-observations stay."""
+    precision, largest = sites.precision, MAX_RELATIVE_PRECISION / variance
+    if ((precision >= lowest) & (precision <= largest)).all():
+        return sites
+    kept = largest / np.maximum(precision, largest)
+    bounded = np.minimum(np.maximum(precision, lowest), largest)
+    return Sites(bounded, sites.shift * kept)

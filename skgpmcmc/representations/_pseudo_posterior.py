@@ -221,7 +221,7 @@ class PropagatedRepresentation(PseudoPosteriorRepresentation):
     workspace : Workspace
         The chain's buffers and counters.
     bound : callable
-        ``bound(sites)`` makes the precisions admissible.
+        ``bound(sites, variance)`` makes the precisions admissible.
     """
 
     approximates_posterior = True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +15,8 @@ from ._slice import StepResult
 #: Given the current vector and a generator: the proposed vector theta', and
 #: log q(theta; theta') - log q(theta'; theta).
 Proposal = Callable[[Array, np.random.Generator], tuple[Array, float]]
+
+_EXAMPLE = "See skgpmcmc.updates.RandomWalk for one that works."
 
 
 def metropolis_step(
@@ -34,15 +38,16 @@ def metropolis_step(
         Log density at `value`.
     proposal : callable
         ``proposal(value, rng)`` returns the proposed point and the logarithm of
-        q(value; proposed) / q(proposed; value), 0 for a symmetric proposal; NaN is
-        rejected.
+        q(value; proposed) / q(proposed; value), 0 for a symmetric proposal; NaN in
+        either is rejected.
     rng : numpy.random.Generator
         Source of randomness.
 
     Returns
     -------
     result : StepResult
-        New point, its log density, one evaluation, and whether it was accepted.
+        New point, its log density, one evaluation (none of a proposal with NaN), and
+        whether it was accepted.
 
     Raises
     ------
@@ -60,6 +65,8 @@ def metropolis_step(
     1
     """
     proposed, log_ratio = _propose(proposal, value, rng)
+    if _has_nan(proposed, log_ratio):
+        return StepResult(value, log_density_value, 0, False)
     proposed_log_density = log_density(proposed)
     threshold = log_density_value - log_ratio - rng.standard_exponential()
     if proposed_log_density > threshold:  # False for NaN
@@ -67,16 +74,56 @@ def metropolis_step(
     return StepResult(value, log_density_value, 1, False)
 
 
+def check_proposal(proposal: Proposal, value: Array) -> None:
+    """Try a proposal once, before a chain depends on it; see `metropolis_step`.
+
+    Parameters
+    ----------
+    proposal : callable
+        What `metropolis_step` takes.
+    value : ndarray
+        Where it is tried, with a generator of its own.
+
+    Raises
+    ------
+    TypeError
+        If it does not take two arguments.
+    ValueError
+        If it does not return a vector of the same shape and a number, or returns NaN.
+    """
+    try:
+        signature = inspect.signature(proposal)
+    except (TypeError, ValueError):  # as for many callables that are written in C
+        signature = None
+    if signature is not None:
+        try:
+            signature.bind(value, None)
+        except TypeError:
+            raise TypeError(
+                "hyperparameter_update: the proposal is called with (theta, rng), an array and a "
+                f"numpy.random.Generator; got one that takes {signature}. {_EXAMPLE}"
+            ) from None
+    proposed, log_ratio = _propose(proposal, value, np.random.default_rng(0))
+    if _has_nan(proposed, log_ratio):
+        raise ValueError(
+            f"hyperparameter_update: the proposal returned NaN at theta={value.tolist()}: "
+            f"{proposed.tolist()} and {log_ratio!r}. theta holds logarithms of positive "
+            f"hyperparameters: it may be negative. {_EXAMPLE}"
+        )
+
+
 def _propose(proposal: Proposal, value: Array, rng: np.random.Generator) -> tuple[Array, float]:
     """Call the caller's proposal on a copy, which it may edit, and check what it returns."""
     result: Any = proposal(value.copy(), rng)
     message = (
-        "the proposal must return a pair: an array of shape {shape} with the proposed theta, and "
-        "the number log q(old; new) - log q(new; old), 0 if it is symmetric; got {got}. See "
-        "skgpmcmc.updates.RandomWalk for one that works."
+        "hyperparameter_update: the proposal must return a pair: an array of shape {shape} with "
+        "the proposed theta, and the number log q(old; new) - log q(new; old), 0 if it is "
+        "symmetric; got {got}. " + _EXAMPLE
     )
     try:
         vector, ratio = result
+        if np.iscomplexobj(vector):  # numpy would drop imaginary parts
+            raise TypeError
         proposed, log_ratio = np.array(vector, dtype=np.float64), float(ratio)
     except (TypeError, ValueError):
         raise ValueError(message.format(shape=value.shape, got=repr(result))) from None
@@ -84,6 +131,10 @@ def _propose(proposal: Proposal, value: Array, rng: np.random.Generator) -> tupl
         got = f"an array of shape {proposed.shape} and {log_ratio!r}"
         raise ValueError(message.format(shape=value.shape, got=got))
     return proposed, log_ratio
+
+
+def _has_nan(proposed: Array, log_ratio: float) -> bool:
+    return math.isnan(log_ratio) or bool(np.isnan(proposed).any())
 
 
 class RandomWalk:

@@ -1,0 +1,397 @@
+"""Ctrl-C keeps draws; chains whose process dies are drawn again."""
+
+import os
+import pickle
+import signal
+import tempfile
+import threading
+import warnings
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from skgpmcmc import (
+    MCMCCoxProcessRegressor,
+    MCMCGaussianProcessClassifier,
+    MCMCGaussianProcessRegressor,
+    _parallel,
+    _run_chain,
+)
+from skgpmcmc._coupled import ChainGroup
+from skgpmcmc._interrupts import StopSignal
+from skgpmcmc.exceptions import ChainDiedError
+from skgpmcmc.updates import RandomWalk
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(12, 2))
+Y = X[:, 0] + 0.5 * RNG.normal(size=12) > 0.0
+SHORT = {"n_chains": 2, "n_warmup": 6, "n_draws": 60, "random_state": 0}
+
+
+def classifier(**options):
+    return MCMCGaussianProcessClassifier(**{**SHORT, **options})
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """Draws of the undisturbed fit."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return classifier().fit(X, Y)
+
+
+@pytest.fixture
+def own_handler():
+    """Let Ctrl-C do what it does in Python by default."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def interrupt(monkeypatch):
+    """Press Ctrl-C in the middle of iterations: set the attribute "at" to their numbers."""
+
+    class Interrupt:
+        at = ()
+        n_done = 0
+
+    iterate = ChainGroup.iterate
+
+    def iterate_and_press(self):
+        iterate(self)
+        Interrupt.n_done += 1
+        if Interrupt.n_done in Interrupt.at:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(ChainGroup, "iterate", iterate_and_press)
+    return Interrupt
+
+
+def fit_and_catch(model, inputs=X, y=Y):
+    """Return the texts of all warnings of a fit."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(inputs, y)
+    return [str(w.message) for w in caught]
+
+
+@pytest.mark.parametrize("n_draws", [1, 2, 3, 25, 59])
+def test_draws_until_then_are_kept(own_handler, interrupt, whole, n_draws):
+    interrupt.at = [SHORT["n_draws"] + n_draws]
+    model = classifier(warm_start=True)
+    (text,) = fit_and_catch(model)
+    assert text.startswith(
+        f"fit was stopped: {n_draws} of n_draws=60 draws of each chain are kept."
+    )
+    assert "To go on from here, fit again with warm_start=True." in text
+    assert interrupt.n_done == SHORT["n_draws"] + n_draws
+    assert model.n_iter_ == 6 + n_draws
+    for name in ("theta", "latent", "log_likelihood", "complete_data_log_likelihood"):
+        kept = getattr(model.trace_, name)
+        np.testing.assert_array_equal(kept, getattr(whole.trace_, name)[:, :n_draws])
+    assert np.isfinite(model.predict_proba(X)).all()
+    model.summary()
+    model.predict_interval(X)
+
+    fit_and_catch(model)
+    np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta)
+    np.testing.assert_array_equal(model.trace_.moved, whole.trace_.moved)
+    assert model.n_iter_ == 66
+
+
+@pytest.mark.parametrize(
+    ("estimator", "y", "options"),
+    [
+        (MCMCCoxProcessRegressor, RNG.poisson(2.0, 12), {}),
+        (MCMCGaussianProcessRegressor, X[:, 0], {"thin": 3}),
+        (MCMCGaussianProcessClassifier, np.arange(12) % 3, {"multi_class": "softmax"}),
+        (MCMCGaussianProcessClassifier, np.arange(12) % 3, {"multi_class": "one_vs_rest"}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_every_estimator_is_left_fitted(own_handler, interrupt, estimator, y, options):
+    model = estimator(**{**SHORT, "n_draws": 12}, **options, warm_start=True)
+    whole = estimator(**{**SHORT, "n_draws": 12}, **options).fit(X, y)
+    interrupt.at = [2 * interrupt.n_done - 8]
+    model.fit(X, y)
+    left = model.trace_ if isinstance(model.trace_, list) else [model.trace_]
+    all_draws = whole.trace_ if isinstance(whole.trace_, list) else [whole.trace_]
+    assert {trace.n_draws for trace in left} == {9 if "thin" in options else 4}
+    for trace, other in zip(left, all_draws, strict=True):
+        np.testing.assert_array_equal(trace.latent, other.latent[:, : trace.n_draws])
+    model.predict(X)
+    assert (model.fit(X, y).predict(X) == whole.predict(X)).all()
+
+
+@pytest.mark.parametrize("n_fits_before", [0, 1])
+def test_too_early_is_an_interrupt_and_the_estimator_as_before(
+    own_handler, interrupt, n_fits_before
+):
+    model = classifier(n_draws=10)
+    for _ in range(n_fits_before):
+        fit_and_catch(model)
+    before = dict(vars(model))
+    interrupt.at = [interrupt.n_done + 10]  # no draw of the second chain is there
+    with pytest.raises(KeyboardInterrupt, match="stopped before every chain had kept a draw"):
+        model.fit(X, Y)
+    assert vars(model) == before
+
+
+def test_last_moment_is_no_interrupt(own_handler, interrupt, whole):
+    interrupt.at = [120]
+    model = classifier()
+    texts = fit_and_catch(model)
+    assert not any("stopped" in text for text in texts)
+    np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta)
+
+
+def test_second_time_is_an_interrupt_at_once(own_handler, monkeypatch):
+    """A chain that cannot be stopped, as if one iteration took hours."""
+    monkeypatch.setattr(StopSignal, "is_set", lambda self: False)
+    presses = []
+
+    def iterate(self):
+        presses.append(1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(ChainGroup, "iterate", iterate)
+    with pytest.raises(KeyboardInterrupt):
+        classifier().fit(X, Y)
+    assert len(presses) == 2
+
+
+def test_handlers_of_others_are_left_alone(interrupt, whole):
+    seen = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    try:
+        interrupt.at = [70, 80]
+        model = classifier()
+        fit_and_catch(model)
+        handler = signal.getsignal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [signal.SIGINT] * 2
+    assert handler is not before
+    np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_fit_in_a_thread(own_handler, whole, n_jobs):
+    model = classifier(n_jobs=n_jobs)
+    thread = threading.Thread(target=model.fit, args=(X, Y))
+    thread.start()
+    thread.join()
+    np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta)
+
+
+def test_chains_in_threads_stop(own_handler, interrupt, whole):
+    interrupt.at = [60]
+    model = classifier(n_jobs=2)
+    with joblib.parallel_config(backend="threading"):
+        (text,) = fit_and_catch(model)
+    n_draws = model.trace_.n_draws
+    assert 0 < n_draws <= 60
+    assert f"fit was stopped: {n_draws} of" in text or n_draws == 60
+    np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta[:, :n_draws])
+
+
+def test_continued_fit_keeps_what_there_was(own_handler, interrupt, whole):
+    """Ctrl-C in the first chain: the second has its draws of the fit before."""
+    model = classifier(warm_start=True, n_draws=20)
+    fit_and_catch(model)
+    interrupt.at = [interrupt.n_done + 30]
+    (text,) = fit_and_catch(model.set_params(n_draws=60))
+    assert text.startswith("fit was stopped: 20 of n_draws=60 draws")
+    np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta[:, :20])
+    fit_and_catch(model)
+    np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta)
+
+
+def test_checkpoint_has_all_draws_until_then(own_handler, interrupt, whole, tmp_path):
+    interrupt.at = [30]
+    with pytest.raises(KeyboardInterrupt):
+        classifier(checkpoint=tmp_path).fit(X, Y)
+    (file,) = tmp_path.glob("chain-*/draws-*.npz")
+    with np.load(file) as draws:
+        np.testing.assert_array_equal(draws["theta-0"], whole.trace_.theta[0, :30])
+    # The first chain goes on from there, and all of it is there when the second is stopped.
+    interrupt.at = [30 + 60 + 25]
+    model = classifier(checkpoint=tmp_path)
+    (text,) = fit_and_catch(model)
+    assert text.startswith("fit was stopped: 25 of")
+    np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta[:, :25])
+    interrupt.at = [interrupt.n_done + 1]  # in the second chain: the first is complete
+    (text,) = fit_and_catch(model)
+    assert text.startswith("fit was stopped: 25 of")
+    fit_and_catch(model)
+    np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta)
+
+
+def test_signal_reaches_another_process(tmp_path):
+    stop = StopSignal(tmp_path / "stop")
+    other = pickle.loads(pickle.dumps(stop))
+    assert not other.is_set()
+    stop.set()
+    assert other.is_set()
+    assert stop.is_set()
+    alone = StopSignal()
+    alone.set()
+    assert alone.is_set()
+
+
+def test_process_whose_parent_died_stops(tmp_path, monkeypatch):
+    other = pickle.loads(pickle.dumps(StopSignal(tmp_path / "stop")))
+    here = StopSignal(tmp_path / "stop")
+    monkeypatch.setattr(os, "getppid", lambda: 1)
+    assert other.is_set()
+    assert not here.is_set()
+
+
+# Processes that die
+
+
+class Fatal(RandomWalk):
+    """A proposal that kills the process it runs in, if a file says so; the first chain's ones."""
+
+    def __init__(self, path, chains=1, times=1):
+        super().__init__(0.3)
+        self.path, self.chains, self.times = str(path), chains, times
+
+    def __call__(self, theta, rng):
+        """Propose, or die: chains know themselves by where they start."""
+        if os.getpid() != int(Path(self.path, "parent").read_text()):
+            self.die(rng)
+        return super().__call__(theta, rng)
+
+    def die(self, rng):
+        key = rng.bit_generator.seed_seq.spawn_key
+        if not key or key[0] >= self.chains:  # no chain's generator, or that of one that lives
+            return
+        n_deaths = len(list(Path(self.path).glob(f"{key[0]}-*")))
+        if n_deaths < self.times:
+            Path(self.path, f"{key[0]}-{n_deaths}").touch()
+            os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
+@pytest.fixture
+def dying(tmp_path):
+    """Return a function that makes estimators of which chains die."""
+    (tmp_path / "parent").write_text(str(os.getpid()))
+
+    def make(chains, times, **options):
+        return classifier(n_jobs=2, hyperparameter_update=Fatal(tmp_path, chains, times), **options)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def metropolis():
+    """Draws of the undisturbed fit with that proposal."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return classifier(hyperparameter_update=RandomWalk(0.3)).fit(X, Y)
+
+
+def temporary_files():
+    return set(Path(tempfile.gettempdir()).glob("skgpmcmc-*"))
+
+
+def test_chain_that_dies_is_drawn_again(dying, metropolis):
+    before = temporary_files()
+    model = dying(chains=1, times=1)
+    text, *others = fit_and_catch(model)
+    assert text.startswith("Chain 1 or 2 (numbered from 1) died: killed by somebody, or by the")
+    assert "run once more, one at a time; no draw changes." in text
+    assert not any("died" in other for other in others)
+    np.testing.assert_array_equal(model.trace_.theta, metropolis.trace_.theta)
+    assert temporary_files() <= before
+
+
+def test_chain_that_dies_twice_is_left_out(dying, metropolis, tmp_path):
+    model = dying(chains=1, times=2, warm_start=True, checkpoint=tmp_path / "chains")
+    texts = fit_and_catch(model)
+    assert texts[0].startswith("Chain 1 or 2 (numbered from 1) died")
+    assert texts[1].startswith("Only 1 of 2 chains are left: chain 1 (numbered from 1) ended twice")
+    np.testing.assert_array_equal(model.trace_.theta, metropolis.trace_.theta[1:])
+    np.testing.assert_array_equal(model.trace_.latent, metropolis.trace_.latent[1:])
+    assert np.isfinite(model.predict_proba(X)).all()
+    with pytest.raises(ValueError, match="only 1 of the last fit are left: the others' processes"):
+        model.set_params(n_draws=70).fit(X, Y)
+    # It has died often enough: the chains are complete, the other's draws read from disk.
+    fit_and_catch(model.set_params(n_draws=60, warm_start=False))
+    np.testing.assert_array_equal(model.trace_.theta, metropolis.trace_.theta)
+
+
+@pytest.mark.slow
+def test_no_chain_is_left(dying):
+    model = dying(chains=2, times=2, n_draws=10)
+    with (
+        pytest.warns(UserWarning, match="died"),
+        pytest.raises(ChainDiedError, match=r"No chain is left: chain 1, 2 \(numbered from 1\)"),
+    ):
+        model.fit(X, Y)
+    assert not hasattr(model, "trace_")
+
+
+@pytest.fixture
+def memory(monkeypatch):
+    """Let chains run out of memory: a list of numbers of runs, counted from 0."""
+    runs, missing = [], []
+
+    def run(*args):
+        runs.append(1)
+        if len(runs) - 1 in missing:
+            raise MemoryError
+        return _run_chain.run_chain(*args)
+
+    monkeypatch.setattr(_parallel, "run_chain", run)
+    return missing
+
+
+def test_memory_that_comes_back(memory, whole):
+    memory.append(1)
+    model = classifier()
+    text, *_ = fit_and_catch(model)
+    assert text.startswith("Chain 2 (numbered from 1) ran out of memory. All chains that had not")
+    np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta)
+
+
+def test_memory_that_does_not_come_back(memory, whole):
+    memory.extend([1, 2])
+    model = classifier()
+    texts = fit_and_catch(model)
+    assert texts[1].startswith("Only 1 of 2 chains are left: chain 2 (numbered from 1) ended twice")
+    np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta[:1])
+    memory.extend(range(3, 10))
+    with (
+        pytest.warns(UserWarning, match="ran out of memory"),
+        pytest.raises(ChainDiedError, match="Free some memory"),
+    ):
+        model.fit(X, Y)
+
+
+def test_other_targets_lose_the_chain_too(memory):
+    """One against the rest: three targets, of as many chains each."""
+    memory.extend([1, 6])
+    model = classifier(n_draws=10)
+    texts = fit_and_catch(model, X, np.arange(12) % 3)
+    assert texts[1].startswith("Only 1 of 2 chains are left: chain 2 (numbered from 1)")
+    assert [trace.n_chains for trace in model.trace_] == [1, 1, 1]
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_no_temporary_directory(monkeypatch, whole, n_jobs):
+    def fail(**options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(_parallel, "TemporaryDirectory", fail)
+    model = classifier(n_jobs=n_jobs, verbose=1)
+    fit_and_catch(model)
+    np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta)
