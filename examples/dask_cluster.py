@@ -46,7 +46,9 @@ def main() -> None:
         start = time.perf_counter()
         with joblib.parallel_config(backend="dask"):
             model.fit(X, y)
-        print(f"{model.n_chains} chains on {n_workers} workers: {time.perf_counter() - start:.1f} s")
+        print(
+            f"{model.n_chains} chains on {n_workers} workers: {time.perf_counter() - start:.1f} s"
+        )
     spread = model.trace_.theta
 
     start = time.perf_counter()

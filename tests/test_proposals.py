@@ -16,7 +16,6 @@ from skgpmcmc._settings import SamplerSettings
 from skgpmcmc.likelihoods import Gaussian
 from skgpmcmc.updates import RandomWalk, metropolis_step
 
-
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
