@@ -26,13 +26,15 @@ from skgpmcmc.likelihoods import (
     Sites,
     StudentT,
 )
-from skgpmcmc.representations import REPRESENTATIONS, check_representation, make_representation
+from skgpmcmc.representations import check_representation, make_representation
 from skgpmcmc.representations._noise import (
     MAX_NOISE,
     MAX_RELATIVE_PRECISION,
     clip_precision,
     floor_precision,
 )
+
+BOUNDED = ["surr-site", "surr-taylor", "post-site", "post-taylor", "surr-ep", "post-ep"]
 
 N = 8
 X = np.random.default_rng(0).standard_normal((N, 2))
@@ -81,7 +83,7 @@ def hostile_model(likelihood, **priors):
 
 
 def combinations():
-    for name, representation in itertools.product(LIKELIHOODS, REPRESENTATIONS):
+    for name, representation in itertools.product(LIKELIHOODS, [*BOUNDED, "collapsed"]):
         try:
             check_representation(representation, LIKELIHOODS[name]())
         except MissingCapabilityError:
@@ -95,7 +97,7 @@ def test_hostile_data_are_sampled(name, representation):
     settings = SamplerSettings(representation, n_warmup=4, n_draws=4, n_approximate=2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        trace = run_chains(model, settings, n_chains=2, random_state=0)
+        trace = run_chains(model, settings, n_chains=1, random_state=0)
     assert np.isfinite(trace.theta).all()
     assert np.isfinite(trace.latent).all()
     assert np.isfinite(trace.log_likelihood).all()
@@ -106,9 +108,6 @@ def test_hostile_data_are_sampled(name, representation):
 
 
 # ---------------------------------------------------------------- bounds of precisions
-
-PROPAGATED = ["surr-ep", "post-ep"]
-BOUNDED = ["surr-site", "surr-taylor", "post-site", "post-taylor", *PROPAGATED]
 
 
 @pytest.mark.parametrize("variance", [4.0, np.array([1.0, 1e-30, 1e4, 1.0, 1.0])])

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import signal
 import tempfile
 import threading
@@ -298,25 +299,22 @@ def metropolis():
         return classifier(hyperparameter_update=RandomWalk(0.3)).fit(X, Y)
 
 
-def temporary_files():
-    return set(Path(tempfile.gettempdir()).glob("skgpmcmc-*"))
-
-
-def test_chain_that_dies_is_drawn_again(dying, metropolis):
-    before = temporary_files()
+def test_chain_that_dies_is_drawn_again(dying, metropolis, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     model = dying(chains=1, times=1)
     text, *others = fit_and_catch(model)
-    assert text.startswith("Chain 1 or 2 (numbered from 1) died: killed by somebody, or by the")
+    # The second chain may have ended before.
+    assert re.match(r"Chain 1( or 2)? \(numbered from 1\) died: killed by somebody, or by", text)
     assert "run once more, one at a time; no draw changes." in text
     assert not any("died" in other for other in others)
     np.testing.assert_array_equal(model.trace_.theta, metropolis.trace_.theta)
-    assert temporary_files() <= before
+    assert not list(tmp_path.glob("skgpmcmc-*"))
 
 
 def test_chain_that_dies_twice_is_left_out(dying, metropolis, tmp_path):
     model = dying(chains=1, times=2, warm_start=True, checkpoint=tmp_path / "chains")
     texts = fit_and_catch(model)
-    assert texts[0].startswith("Chain 1 or 2 (numbered from 1) died")
+    assert re.match(r"Chain 1( or 2)? \(numbered from 1\) died", texts[0])
     assert texts[1].startswith("Only 1 of 2 chains are left: chain 1 (numbered from 1) ended twice")
     np.testing.assert_array_equal(model.trace_.theta, metropolis.trace_.theta[1:])
     np.testing.assert_array_equal(model.trace_.latent, metropolis.trace_.latent[1:])
