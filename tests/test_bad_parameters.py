@@ -56,6 +56,7 @@ PARAMETERS = {
     "copy_X_train": (["yes", 2, None], ["'bool'"]),
     "normalize_y": (["yes", 2, None], ["'bool'"]),
     "warm_start": (["yes", 1.0, None], ["'bool'"]),
+    "checkpoint": ([3, True, b"path"], ["'str'"]),
     "n_jobs": ([0, 1.5, "2", True], []),
     "random_state": (["a", -1, 1.5, np.random.default_rng(0)], ["[0, 4294967295]", "RandomState"]),
     "verbose": (["yes", -1, None], ["[0, inf)"]),

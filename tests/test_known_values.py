@@ -11,7 +11,7 @@ import skgpmcmc._chain as chain_module
 import skgpmcmc._latents as latents_module
 from skgpmcmc._chain import Chain
 from skgpmcmc._model import LatentGaussianModel
-from skgpmcmc._sampler import run_chain
+from skgpmcmc._sampler import run_chains
 from skgpmcmc._settings import SamplerSettings
 from skgpmcmc.diagnostics import mcse_mean
 from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Likelihood, Poisson
@@ -178,8 +178,8 @@ def test_large_log_likelihood(representation, evaluations):
     X = np.linspace(0.0, 3.0, 20)[:, np.newaxis]
     model = LatentGaussianModel(kernel, X, UnnormalisedPoisson(COUNTS))
     settings = SamplerSettings(representation, n_warmup=0, n_draws=1000)
-    (draws,) = run_chain([model], settings, np.random.SeedSequence(5))
-    for values in (draws.theta, draws.latent, draws.complete_data_log_likelihood):
+    trace = run_chains(model, settings, n_chains=1, random_state=5)
+    for values in (trace.theta, trace.latent, trace.complete_data_log_likelihood):
         assert np.isfinite(values).all()
     slices, ellipses = evaluations["slice_step"], evaluations["elliptical_slice_step"]
     assert len(slices) == 2 * settings.n_draws
@@ -188,6 +188,6 @@ def test_large_log_likelihood(representation, evaluations):
     # The slices are narrow, but not lost.
     assert all(moved for _, moved in slices + ellipses)
     # Six posterior standard deviations of a cell without neighbours.
-    error = draws.latent[500:].mean(axis=0) - np.log(COUNTS)
+    error = trace.latent[0, 500:].mean(axis=0) - np.log(COUNTS)
     assert np.abs(error).max() < 6.0 / math.sqrt(4000.0)
     assert draws.log_likelihood[500:].min() > 5.8e5
