@@ -190,4 +190,4 @@ def test_large_log_likelihood(representation, evaluations):
     # Six posterior standard deviations of a cell without neighbours.
     error = trace.latent[0, 500:].mean(axis=0) - np.log(COUNTS)
     assert np.abs(error).max() < 6.0 / math.sqrt(4000.0)
-    assert draws.log_likelihood[500:].min() > 5.8e5
+    assert trace.log_likelihood[0, 500:].min() > 5.8e5
