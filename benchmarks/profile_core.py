@@ -42,7 +42,7 @@ from threadpoolctl import threadpool_limits
 
 import skgpmcmc
 from benchmarks.bench_budget import doubled_iris
-from skgpmcmc import MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor, _sampler
+from skgpmcmc import MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor, _run_chain
 from skgpmcmc.datasets import load_ionosphere, make_gp_regression
 
 PACKAGE = str(Path(skgpmcmc.__file__).parent)
@@ -201,19 +201,19 @@ def _count(run: Callable[[], object]) -> Counter[Statement]:
 def profile(estimator: Any, X: np.ndarray, y: np.ndarray, seconds: float) -> Profile:
     """Fit an estimator; instead of keeping draws, sample and profile for some time."""
     found: list[Profile] = []
-    original = _sampler._sample
+    original = _run_chain._Sampling.run
 
-    def sample(group: Any, settings: Any, draws: Any, first: int) -> None:
+    def sample(self: Any, first: int) -> None:
         lines: Counter[Line] = Counter()
         n_iterations = 0
         start = time.process_time()
         with _sampling(lines):
             while time.process_time() - start < seconds:
-                original(group, settings, draws, first)
-                n_iterations += settings.n_draws
+                original(self, first)
+                n_iterations += self.settings.n_draws
         cost = 1e6 * (time.process_time() - start) / n_iterations
-        short = dataclasses.replace(settings, n_draws=_N_COUNTED)
-        counts = _count(lambda: original(group, short, draws, first))
+        self.settings = dataclasses.replace(self.settings, n_draws=_N_COUNTED)
+        counts = _count(lambda: original(self, first))
         per_iteration = {s: n / _N_COUNTED for s, n in counts.items()}
         samples: Counter[Statement] = Counter()
         for line, n in lines.items():
@@ -224,7 +224,7 @@ def profile(estimator: Any, X: np.ndarray, y: np.ndarray, seconds: float) -> Pro
     with (
         threadpool_limits(1),
         warnings.catch_warnings(),
-        mock.patch.object(_sampler, "_sample", sample),
+        mock.patch.object(_run_chain._Sampling, "run", sample),
     ):
         warnings.simplefilter("ignore")
         estimator.fit(X, y)
