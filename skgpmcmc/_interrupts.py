@@ -40,8 +40,9 @@ class StopSignal:
 
     def is_set(self) -> bool:
         """Return whether the chains are to stop."""
-        if not self._is_set:
-            orphaned = self._parent not in (None, os.getppid())
+        if not self._is_set and self._parent is not None:
+            # In the process where it was made `set` is enough: no file is looked for.
+            orphaned = self._parent != os.getppid()
             self._is_set = orphaned or (self._path is not None and self._path.exists())
         return self._is_set
 

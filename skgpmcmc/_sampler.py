@@ -119,15 +119,16 @@ def run_groups(
     starts = _starting_points(theta, n_chains, len(groups[0][0].layout))
     entropy = _entropy(random_state, previous, checkpoint)
     seeds = np.random.SeedSequence(entropy).spawn(n_chains * len(groups))
-    tasks = []
-    for number, models in enumerate(groups):
-        target = Target(models)
-        for i in range(n_chains):
-            k = number * n_chains + i
-            traces = None if previous is None else previous[number]
-            old = None if traces is None else [t.chain(i, settings.n_draws) for t in traces]
-            file = None if checkpoint is None else checkpoint.chain(k, entropy)
-            tasks.append(Task(target, settings, seeds[k], starts[i], old, file))
+
+    def task(target: Target, group: int, chain: int) -> Task:
+        number = group * n_chains + chain
+        traces = None if previous is None else previous[group]
+        old = None if traces is None else [t.chain(chain, settings.n_draws) for t in traces]
+        file = None if checkpoint is None else checkpoint.chain(number, entropy)
+        return Task(target, settings, seeds[number], starts[chain], old, file)
+
+    targets = [Target(models) for models in groups]
+    tasks = [task(t, g, chain) for g, t in enumerate(targets) for chain in range(n_chains)]
     chains = run_tasks(tasks, n_jobs=n_jobs, listeners=listeners, verbose=verbose)
     survivors = _survivors([chains[g * n_chains : (g + 1) * n_chains] for g in range(len(groups))])
     n_draws = min(draws[0].n_kept for group in survivors for draws in group)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._linalg import Array
+from ..estimators._defaults import varying_spread
 from ..estimators._inputs import check_at_least_one
 from ..trace import Trace
 from ._checks import Fitted, as_matrix, check_levels, unwrap
@@ -293,5 +294,7 @@ def _spread(fitted: Fitted, X: Any) -> Array:
     n_features = fitted.estimator.n_features_in_
     if X is not None:
         X = fitted.transform(X)
-    spread = as_matrix("X", fitted.estimator.X_train_ if X is None else X, n_features).std(axis=0)
+    rows = as_matrix("X", fitted.estimator.X_train_ if X is None else X, n_features)
+    spread = varying_spread(rows)
+    assert spread is not None  # it is a matrix of numbers
     return np.where(spread > 0.0, spread, np.nan)

@@ -156,9 +156,10 @@ class TraceDisplay:
         ['k1__constant_value', 'k2__length_scale']
         >>> plt.close(display.figure_)
         """
-        require_matplotlib(f"{cls.__name__}.from_estimator")
+        caller = f"{cls.__name__}.from_estimator"
+        require_matplotlib(caller)
         check_at_least_one("max_quantities", max_quantities)
-        fitted = unwrap(f"{cls.__name__}.from_estimator", estimator)
+        fitted = unwrap(caller, estimator)
         chosen = choose(quantities_of(fitted, feature_names), quantities)
         chosen, note = worst(chosen, max_quantities)
         display = cls(

@@ -210,12 +210,14 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             name: [prior.distribution for prior in layout.priors[where]]
             for name, where in layout.groups.items()
         }
-        stopped = n_draws < self.n_draws and (
-            f"fit was stopped: {n_draws} of n_draws={self.n_draws} draws of each chain are kept. "
-            "To go on from here, fit again with warm_start=True. "
-        )
+        stopped = ""
+        if n_draws < self.n_draws:
+            stopped = (
+                f"fit was stopped: {n_draws} of n_draws={self.n_draws} draws of each chain are "
+                "kept. To go on from here, fit again with warm_start=True. "
+            )
         advice = self._advice() + without_moves(traces)
-        warn_once(self.diagnostics_, n_draws, self.n_warmup, stopped or "", advice)
+        warn_once(self.diagnostics_, n_draws, self.n_warmup, stopped, advice)
 
     def _advice(self) -> str:
         """Return what else may be wrong where the chains have not converged."""

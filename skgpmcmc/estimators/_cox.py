@@ -126,7 +126,7 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         continues the chains. One directory for each fit: not in a search over parameters.
     n_jobs : int, default=None
         Chains that run at the same time; the draws do not depend on it. Predictions run in as
-        many threads.
+        many threads, but for those from a grid.
     random_state : int, RandomState instance or None, default=None
         Determines all draws.
     verbose : int, default=0

@@ -87,7 +87,7 @@ class DataScaledPriors:
             (names or {}).get(h.name, h.name): np.atleast_1d(values[h.name])
             for h in kernel.hyperparameters
         }
-        self._spread = _varying_spread(X)
+        self._spread = varying_spread(X)
         self._signal_variance = signal_variance, signal_variance_sd
         self._signal_variance_prior = signal_variance_prior
         self._noise_level = noise_level
@@ -135,11 +135,11 @@ def column_spread(X: Any) -> Array | None:
     ValueError
         For columns whose squared distances over- or underflow.
     """
-    spread = _varying_spread(X)
+    spread = varying_spread(X)
     return None if spread is None else np.where(spread > 0.0, spread, 1.0)
 
 
-def _varying_spread(X: Any) -> Array | None:
+def varying_spread(X: Any) -> Array | None:
     """Return what `column_spread` does, but 0 for a constant column."""
     if not (isinstance(X, np.ndarray) and X.ndim == 2 and np.issubdtype(X.dtype, np.floating)):
         return None
