@@ -55,10 +55,11 @@ def test_draws_are_those_of_a_serial_fit_and_data_are_sent_once(client, pickled,
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_chains_run_on_both_workers(client):
-    # Long enough for an idle worker to take over chains that wait where the data are.
+    # All chains wait where the data are first, until an idle worker takes some over: Dask does
+    # so once it has seen that they last for seconds.
     X, y = problem()
     with distributed.get_task_stream(client) as stream, joblib.parallel_config(backend="dask"):
-        MCMCGaussianProcessClassifier(**LENGTH | {"n_draws": 500}).fit(X, y > 0.0)
+        MCMCGaussianProcessClassifier(**LENGTH | {"n_draws": 2000}).fit(X, y > 0.0)
     workers = [task["worker"] for task in stream.data if "run" in str(task["key"])]
     assert len(workers) == LENGTH["n_chains"]
     assert len(set(workers)) == 2
