@@ -273,3 +273,15 @@ def test_missing_capabilities_say_what_to_use(name, other):
     X, y = two_classes(8)
     with pytest.raises(MissingCapabilityError, match=f"representation='{name}' .*'{other}'"):
         MCMCGaussianProcessClassifier(representation=name).fit(X, y)
+
+
+@pytest.mark.parametrize(("weight", "expected"), [(2.0, "collapsed"), (0.5, "post-ep")])
+def test_auto_holds_the_sites_of_a_probit_link_without_auxiliary_variables(weight, expected):
+    X, y = two_classes(20)
+    weights = np.full(len(y), weight)
+    fits = [
+        MCMCGaussianProcessClassifier(link="probit", representation=r, **SHORT).fit(X, y, weights)
+        for r in ("auto", expected)
+    ]
+    draws = [fit.posterior_["k1__constant_value"] for fit in fits]
+    np.testing.assert_array_equal(*draws)

@@ -76,8 +76,8 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
     representation : str or float, default="auto"
         What is held fixed while the hyperparameters move: ``"collapsed"`` (auxiliary
         variables, with the latent function integrated out; what ``"auto"`` means),
-        ``"surr-site"`` (what it means for the probit link if `sample_weight` is not whole
-        numbers), ``"post-site"``, ``"surr-ep"``, ``"post-ep"``, ``"prior-white"``,
+        ``"post-ep"`` (what it means for the probit link if `sample_weight` is not whole
+        numbers), ``"surr-ep"``, ``"surr-site"``, ``"post-site"``, ``"prior-white"``,
         ``"fixed"``, or the variance of constant surrogate noise.
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
         Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
@@ -170,6 +170,7 @@ class MCMCGaussianProcessClassifier(ClassifierMixin, BaseMCMCGaussianProcess):
     array(['up', 'down'], dtype='<U4')
     """
 
+    _representations = ("collapsed", "post-ep")
     _parameter_constraints: ClassVar[dict] = {
         **BaseMCMCGaussianProcess._parameter_constraints,
         "link": [StrOptions(set(_LINKS))],
