@@ -48,14 +48,14 @@ _GRID_PREDICTIONS = "tests/test_grid_predictions.py"
 MUTATIONS = [
     # The chain.
     Mutation(
-        "_chain.py",
+        "_hyperparameters.py",
         "prior.log_density(value) + conditional.log_density,",
         "conditional.log_density,",
         "tests/test_core_details.py",
         "posterior",
     ),
     Mutation(
-        "_chain.py",
+        "_hyperparameters.py",
         "current = layout.log_prior(theta) + conditional.log_density",
         "current = conditional.log_density",
         "tests/test_core_details.py",
@@ -476,16 +476,16 @@ MUTATIONS = [
     ),
     Mutation(
         "priors/_hyperprior.py",
-        "self._constant = constant - math.log(mass)",
-        "self._constant = constant + math.log(mass)",
+        "constant_of(working, centre) - math.log(mass)",
+        "constant_of(working, centre) + math.log(mass)",
         "tests/test_priors.py -k 'log_density or integrates'",
         "numbers",
     ),
     # Predictions.
     Mutation(
         "estimators/_prediction.py",
-        "return mean, kernel.diag(X) - np.einsum(",
-        "return mean, kernel.diag(X) + np.einsum(",
+        "return mean, variances(kernel, X) - np.einsum(",
+        "return mean, variances(kernel, X) + np.einsum(",
         f"{_GRID_PREDICTIONS} -k moments",
         "prediction",
     ),

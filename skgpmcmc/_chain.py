@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import copy
-import math
 import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ._hyperparameters import propose_theta, slice_element
 from ._latents import update_latents, update_latents_around_approximation
 from ._linalg import Array
-from ._model import (
-    LatentGaussianModel,
-    LatentState,
-    Workspace,
-)
+from ._model import LatentGaussianModel, LatentState, Workspace
 from ._settings import SamplerSettings, initial_widths
 from ._trajectories import Trajectories
 from .representations import (
@@ -28,13 +24,7 @@ from .representations import (
     make_workspace,
 )
 from .trace import ChainDraws, Costs
-from .updates import (
-    HamiltonianTuner,
-    Proposal,
-    WidthAdapter,
-    metropolis_step,
-    slice_step,
-)
+from .updates import HamiltonianTuner, WidthAdapter
 from .updates._metropolis import check_proposal
 
 # Updates of the latent variables for which the auxiliary draws are made at once.
@@ -167,10 +157,10 @@ class Chain:
             check_proposal(settings.proposal, chain.state.theta)
         chain.update_latents(_N_FIRST_UPDATES)
         if chain.representation.carries_latents:
-            chain.approach(0 if theta is not None else _N_OTHER_STARTS)
+            chain._approach(0 if theta is not None else _N_OTHER_STARTS)
         return chain
 
-    def approach(self, n_other_starts: int) -> None:
+    def _approach(self, n_other_starts: int) -> None:
         """Begin where trajectories can: where f is flat, or far from the data, they get lost.
 
         At the best of several draws from the prior, moved by slices.
@@ -273,74 +263,33 @@ class Chain:
     def _sweep(self, adapt: bool) -> None:
         """Update every hyperparameter."""
         before = self.state.theta
-        held = self.representation
-        if held.carries_latents or (self.settings.hamiltonian and held.has_gradient):
+        settings, held = self.settings, self.representation
+        if held.carries_latents or (settings.hamiltonian and held.has_gradient):
             conditional = held.condition(self.state, self._rng)
             self.trajectories.step(conditional, self._rng, adapt)
             self.state = conditional.state
+        elif settings.proposal is not None:
+            conditional = held.condition(self.state, self._rng)
+            propose_theta(conditional, settings.proposal, self._rng)
+            self.state = conditional.state
         else:
-            self._update_hyperparameters()
+            self._slice_in_turn()
         moves = self.state.theta - before
         self.n_moved += moves != 0.0
         if adapt:
             self.widths.record(moves)
 
-    def _update_hyperparameters(self) -> None:
-        if self.settings.proposal is not None:
-            self._metropolis(self.settings.proposal)
-            return
+    def _slice_in_turn(self) -> None:
+        """Update each element of theta that is free, in random order (M&A Algorithm 4)."""
         conditional: Conditional | None = None
         for index in self._rng.permutation(self.representation.free).tolist():
             if conditional is None or self.settings.condition_each_scalar:
                 conditional = self.representation.condition(self.state, self._rng)
             self._slice(conditional, index, float(self.widths.widths[index]))
-            self.state = conditional.state
 
     def _slice(self, conditional: Conditional, index: int, width: float) -> None:
-        """Update one element of theta; the priors of the others cancel."""
-        prior = self.workspace.layout.priors[index]
-        theta = conditional.state.theta
-
-        def log_density(value: float) -> float:
-            log_prior = prior.log_density(value)
-            if not log_prior > -math.inf:
-                return -math.inf
-            proposal = theta.copy()
-            proposal[index] = value
-            return log_prior + conditional.evaluate(proposal)
-
-        value = float(theta[index])
-        lower, upper = prior.support
-        result = slice_step(
-            log_density,
-            value,
-            prior.log_density(value) + conditional.log_density,
-            width,
-            self._rng,
-            lower=lower,
-            upper=upper,
-            max_steps_out=self.settings.max_steps_out,
-        )
-        if result.moved:
-            conditional.accept()
-
-    def _metropolis(self, proposal: Proposal) -> None:
-        """Update theta as a whole (M&A Algorithms 1, 2 and 3)."""
-        conditional = self.representation.condition(self.state, self._rng)
-        layout = self.workspace.layout
-
-        def log_density(theta: Array) -> float:
-            log_prior = layout.log_prior(theta)
-            if not log_prior > -math.inf:
-                return -math.inf
-            return log_prior + conditional.evaluate(theta)
-
-        theta = self.state.theta
-        current = layout.log_prior(theta) + conditional.log_density
-        result = metropolis_step(log_density, theta, current, proposal, self._rng)
-        self.workspace.covariance.n_failures += result.n_evaluations == 0  # the proposal has NaN
-        if result.moved:
-            conditional.accept()
+        steps_out = self.settings.max_steps_out
+        slice_element(conditional, index, width, self._rng, max_steps_out=steps_out)
         self.state = conditional.state
 
     def _move_latents(self) -> None:
@@ -369,7 +318,6 @@ class Chain:
         for index in indices:
             conditional = self._whitened.condition(self.state, self._rng)
             self._slice(conditional, index, self._prior_widths[index])
-            self.state = conditional.state
 
     def update_latents(self, n_updates: int) -> None:
         """Update f by elliptical slice sampling; z = L^-1 (f - m) turns with it."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ._covariance import Factor
 from ._linalg import Array
-from ._model import LatentState, Workspace, draw_prior_latents
+from ._model import LatentState, Workspace
 from .updates import elliptical_slice_step
 
 
@@ -88,3 +89,15 @@ def update_latents_around_approximation(
 def _log_sites(deviation: Array, precision: Array, slope: Array) -> float:
     """Return the log of the sites relative to the point at which they have the slope."""
     return float((slope - 0.5 * precision * deviation).dot(deviation))
+
+
+def draw_prior_latents(factor: Factor, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Draw n vectors from N(0, K) in one matrix product.
+
+    Returns
+    -------
+    whitened, coloured : ndarray of shape (n_latent, n)
+        Standard normal columns, and the same coloured by the factor.
+    """
+    whitened = np.asfortranarray(rng.standard_normal((n, factor.n)).T)
+    return whitened, factor.colour_columns(whitened)

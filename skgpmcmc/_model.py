@@ -75,6 +75,19 @@ class LatentGaussianModel:
     ValueError
         For an unknown name in `priors`, a missing or improper prior, a collapsed
         mean whose prior is not normal, or data that do not fit X.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> from skgpmcmc.core import LatentGaussianModel
+    >>> from skgpmcmc.likelihoods import Gaussian
+    >>> noise = {"noise_level": stats.lognorm(s=1.0)}
+    >>> model = LatentGaussianModel(
+    ...     RBF(1.0, (0.1, 10.0)), [[0.0], [1.0]], Gaussian([0.2, 0.7]), priors=noise
+    ... )
+    >>> model.layout.names
+    ['length_scale', 'noise_level']
     """
 
     def __init__(
@@ -335,24 +348,3 @@ def _covariance(model: LatentGaussianModel, gradient: bool, on_grid: bool) -> Co
         return GridCovariance(model.separable_form, model.grid, model.jitter)
     offset_variance = model.mean_prior[1] ** 2 if model.mean_prior else 0.0
     return make_covariance(model.kernel, model.X, model.jitter, offset_variance, gradient)
-
-
-def draw_prior_latents(factor: Factor, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Draw n vectors from N(0, K) in one matrix product.
-
-    Returns
-    -------
-    whitened, coloured : ndarray of shape (n_latent, n)
-        Standard normal columns, and the same coloured by the factor.
-    """
-    whitened = np.asfortranarray(rng.standard_normal((n, factor.n)).T)
-    return whitened, factor.colour_columns(whitened)
-
-
-__all__ = [
-    "LatentGaussianModel",
-    "LatentState",
-    "ParameterLayout",
-    "Workspace",
-    "draw_prior_latents",
-]

@@ -12,7 +12,7 @@ import numpy as np
 from ._files import replace_file, save_arrays
 from ._linalg import Array
 
-# The entries of a file that are not arrays of the objects.
+# The entry of a file that is no array of the object.
 _TREE = "tree"
 
 

@@ -31,7 +31,10 @@ def run_chains(model: LatentGaussianModel, settings: SamplerSettings, **options:
     settings : SamplerSettings
         How it is sampled.
     **options
-        See `run_groups`; `previous` is a Trace.
+        All optional: `n_chains` (4 by default), `random_state`, which determines every draw,
+        `n_jobs` chains that run at the same time, as joblib takes it, starting points `theta`
+        of shape (n_chains, n_parameters) on the sampling scale, `previous`, a Trace of the
+        same chains, which are continued, and joblib's `verbose`. For the rest see `run_groups`.
 
     Returns
     -------
@@ -42,6 +45,23 @@ def run_chains(model: LatentGaussianModel, settings: SamplerSettings, **options:
     ------
     MissingCapabilityError, ValueError
         See `run_groups`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> from skgpmcmc.core import LatentGaussianModel, SamplerSettings, run_chains
+    >>> from skgpmcmc.likelihoods import Poisson
+    >>> X = np.linspace(0.0, 1.0, 9)[:, np.newaxis]
+    >>> model = LatentGaussianModel(RBF(1.0, (0.1, 10.0)), X, Poisson([0, 1, 0, 2, 5, 9, 7, 9, 8]))
+    >>> settings = SamplerSettings("post-site", n_warmup=20, n_draws=30)
+    >>> trace = run_chains(model, settings, n_chains=2, random_state=0)
+    >>> trace.posterior()["length_scale"].shape
+    (2, 30)
+    >>> longer = SamplerSettings("post-site", n_warmup=20, n_draws=50)
+    >>> trace = run_chains(model, longer, n_chains=2, previous=trace)
+    >>> trace.n_draws
+    50
     """
     previous = options.pop("previous", None)
     if previous is not None:

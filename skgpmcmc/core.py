@@ -15,7 +15,7 @@ from ._linalg import Array
 from ._model import LatentGaussianModel
 from ._sampler import run_chains
 from ._settings import SamplerSettings
-from .estimators._base import latent_moments
+from .estimators._latent_predictions import latent_moments
 from .estimators._prediction import PosteriorDraws
 from .trace import Trace
 

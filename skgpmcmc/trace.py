@@ -9,7 +9,8 @@ import numpy as np
 
 from . import diagnostics
 from ._linalg import Array
-from ._model import LatentGaussianModel, ParameterLayout
+from ._model import LatentGaussianModel
+from ._parameters import ParameterLayout
 
 
 @dataclass
@@ -119,7 +120,7 @@ class Trace:
     collapsed_mean : ndarray of shape (n_chains, n_draws) or None
         The mean offset, where it was integrated out and drawn afterwards.
     moved : ndarray of shape (n_chains, n_parameters)
-        Share of the updates in which each element of theta moved.
+        Share of the iterations after the warm-up in which each element of theta moved.
     warmup, sampling : list of Costs
         For each chain.
     snapshots : list

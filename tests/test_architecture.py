@@ -35,6 +35,7 @@ LAYERS = {
     "skgpmcmc.representations": 4,
     "skgpmcmc.trace": 4,
     "skgpmcmc._trajectories": 5,
+    "skgpmcmc._hyperparameters": 5,
     "skgpmcmc._latents": 5,
     "skgpmcmc._chain": 6,
     "skgpmcmc._coupled": 7,
@@ -59,6 +60,9 @@ LAYERS = {
     "skgpmcmc.estimators._convergence": 4,
     "skgpmcmc.estimators._inputs": 4,
     "skgpmcmc.estimators._names": 4,
+    "skgpmcmc.estimators._class_likelihoods": 4,
+    "skgpmcmc.estimators._targets": 4,
+    "skgpmcmc.estimators._rates": 4,
     "skgpmcmc.estimators._observed": 11,
     "skgpmcmc.estimators._export": 11,
     "skgpmcmc.estimators._prediction": 11,
@@ -67,14 +71,19 @@ LAYERS = {
     "skgpmcmc.estimators._warm_start": 11,
     "skgpmcmc.estimators._callbacks": 11,
     "skgpmcmc.estimators._running": 12,
+    "skgpmcmc.estimators._state": 12,
     "skgpmcmc.estimators._updates": 11,
     "skgpmcmc.estimators._base": 13,
-    "skgpmcmc.estimators": 14,
-    "skgpmcmc.core": 15,
-    "skgpmcmc.displays": 15,
-    "skgpmcmc.point_patterns": 15,
+    "skgpmcmc.estimators._latent_predictions": 14,
+    "skgpmcmc.estimators._class_predictions": 15,
+    "skgpmcmc.estimators._target_predictions": 15,
+    "skgpmcmc.estimators._count_predictions": 15,
+    "skgpmcmc.estimators": 16,
+    "skgpmcmc.core": 17,
+    "skgpmcmc.displays": 17,
+    "skgpmcmc.point_patterns": 17,
 }
-TOP_LAYER = 16
+TOP_LAYER = 18
 OPTIONAL_DEPENDENCIES = {"matplotlib", "arviz", "dask", "pandas"}
 
 

@@ -10,7 +10,7 @@ from problems import X_SMALL, make_model
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from skgpmcmc import _chain, _trajectories
+from skgpmcmc import _hyperparameters, _trajectories
 from skgpmcmc._chain import Chain
 from skgpmcmc._coordinates import NormalCoordinates
 from skgpmcmc._coupled import ChainGroup
@@ -128,7 +128,7 @@ def test_slices_are_of_the_posterior(monkeypatch):
     """Of what an update is given, the value at its start has the prior in it too."""
     model, chain = _start()
     recorder = Recorder(0.3)
-    monkeypatch.setattr(_chain, "slice_step", recorder)
+    monkeypatch.setattr(_hyperparameters, "slice_step", recorder)
     theta = chain.state.theta
     chain.iterate()
     assert sorted(value for value, _, _ in recorder.seen) == sorted(theta.tolist())
@@ -141,7 +141,7 @@ def test_slices_are_of_the_posterior(monkeypatch):
 def test_metropolis_updates_are_of_the_posterior(monkeypatch):
     model, chain = _start(proposal=RandomWalk(0.1))
     recorder = Recorder(np.array([0.3, -0.2, 0.1, 0.4]))
-    monkeypatch.setattr(_chain, "metropolis_step", recorder)
+    monkeypatch.setattr(_hyperparameters, "metropolis_step", recorder)
     chain.iterate()
     ((theta, moved, difference),) = recorder.seen
     expected = _log_posterior(model, moved) - _log_posterior(model, theta)

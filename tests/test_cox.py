@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from skgpmcmc import MCMCCoxProcessRegressor
 from skgpmcmc.datasets import load_coal_mining
 from skgpmcmc.diagnostics import mcse_mean
-from skgpmcmc.estimators._cox import _expected
+from skgpmcmc.estimators._rates import expected_counts
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -176,7 +176,7 @@ def test_rates_beyond_floats_are_infinite():
         -600.0: [0.0, 0.0, np.exp(-599.0), np.exp(50.0), np.exp(200.0)],
         600.0: [np.exp(-200.0), np.exp(-50.0), np.exp(601.0), np.inf, np.inf],
     }.items():
-        expected = _expected(log_rate, np.exp(np.array([log_exposure])))
+        expected = expected_counts(log_rate, np.exp(np.array([log_exposure])))
         np.testing.assert_allclose(expected, rate, rtol=1e-12)
 
 

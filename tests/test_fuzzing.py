@@ -7,6 +7,7 @@ default.
 from __future__ import annotations
 
 import os
+import re
 import warnings
 
 import numpy as np
@@ -119,10 +120,15 @@ def check_nested(inner, outer):
 
 
 def predictions(call):
-    """Call with all warnings as errors."""
+    """Call with all warnings as errors; give up where a covariance that grows overflows."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        return call()
+        try:
+            return call()
+        except ValueError as error:
+            if not re.search("X cannot be predicted at.* DotProduct", str(error)):
+                raise
+            hypothesis.reject()
 
 
 @FUZZED

@@ -23,7 +23,8 @@ from skgpmcmc._covariance import (
     separable_form,
 )
 from skgpmcmc._grid import Grid
-from skgpmcmc._model import LatentGaussianModel, draw_prior_latents
+from skgpmcmc._latents import draw_prior_latents
+from skgpmcmc._model import LatentGaussianModel
 from skgpmcmc.exceptions import MissingCapabilityError
 from skgpmcmc.representations import make_workspace
 

@@ -9,9 +9,16 @@ import numpy as np
 import pytest
 from problems import PRIORS
 from scipy import stats
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    DotProduct,
+    ExpSineSquared,
+    Matern,
+)
 
-from skgpmcmc._covariance import make_covariance
+from skgpmcmc import MCMCGaussianProcessRegressor
+from skgpmcmc._covariance import covariances, make_covariance
 from skgpmcmc._model import LatentGaussianModel
 from skgpmcmc._sampler import run_chains
 from skgpmcmc._settings import SamplerSettings
@@ -158,3 +165,106 @@ def test_largest_precisions_leave_determinants_exact(n, length_scale):
         scaled *= root * root[:, np.newaxis]
         exact = np.linalg.slogdet(np.eye(n) + scaled)[1] / 2.0
         assert pseudo.half_log_det == pytest.approx(exact, abs=1e-3)
+
+
+# ---------------------------------------------------------------- covariances that overflow
+
+SHORT = {"n_chains": 1, "n_warmup": 2, "n_draws": 4, "random_state": 0}
+ORIGIN = np.zeros((1, 1))
+
+
+def silently(call):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "The chains have not converged")
+        return call()
+
+
+@pytest.mark.parametrize("nu", [0.5, 1.5, 2.2, 2.5, 3.7, 30.1, np.inf])
+def test_correlations_have_their_limits(nu):
+    near, far = [1e-300, 1e-155, 1e-20, 1e-9], [1e4, 1e20, 1e149, 1e200, 1e307]
+    distances = np.array([*near, *far])[:, np.newaxis]
+    kernel = Matern(nu=nu)
+    for values in (
+        silently(lambda: covariances(kernel, ORIGIN, distances))[0],
+        silently(lambda: covariances(kernel, np.vstack([ORIGIN, distances])))[0, 1:],
+    ):
+        np.testing.assert_allclose(values[: len(near)], 1.0, atol=1e-8)
+        np.testing.assert_allclose(values[len(near) :], 0.0, atol=1e-300)
+
+
+def test_limits_inside_of_other_kernels():
+    kernel = 2.0 * Matern(nu=2.2) ** 3 + RBF() * Matern(nu=1.5)
+    values = silently(lambda: covariances(kernel, ORIGIN, np.array([[1e-200], [1.0], [1e200]])))
+    np.testing.assert_allclose(values[0, [0, 2]], [3.0, 0.0], rtol=1e-12)
+    assert values[0, 1] == pytest.approx(kernel(ORIGIN, [[1.0]])[0, 0], rel=1e-12)
+
+
+def test_columns_whose_numbers_overflow_and_whose_differences_do_not():
+    rows = np.random.default_rng(0).standard_normal((4, 1))
+    beside_large = np.hstack([np.full((4, 1), 1e300), rows])
+    values = silently(lambda: covariances(RBF([1e-10, 2.0]), beside_large, beside_large))
+    np.testing.assert_allclose(values, RBF(2.0)(rows), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "at"),
+    [
+        (DotProduct() ** 2, 1e200),
+        (Matern(nu=2.2) * DotProduct() ** 2, 1e200),  # zero times infinity
+        (Matern(nu=100.0), 1e-3),  # too large for its formula at distances where it is not 1
+        (ExpSineSquared(), 1e308),
+        (RBF(0.0, "fixed"), 1.0),
+    ],
+)
+def test_what_is_not_known_stays_unknown(kernel, at):
+    assert not np.isfinite(
+        silently(lambda: covariances(kernel, np.array([[at], [3.0 * at]]))[0, 1])
+    )
+
+
+def test_covariance_of_a_chain_where_the_kernel_overflows():
+    rows = np.array([[0.0], [1e99], [2e99]])
+    covariance = make_covariance(Matern(nu=2.2), rows, 1e-6, 0.0, False)
+    with np.errstate(all="raise"):
+        factor = covariance.factor(np.log([1e-50]))
+    np.testing.assert_allclose(factor.lower, np.sqrt(1.0 + 1e-6) * np.eye(3), atol=1e-15)
+    assert covariance.n_failures == 0
+
+
+@pytest.mark.parametrize("nu", [1.5, 2.2])
+def test_training_rows_far_from_all_others(nu):
+    """Found by `test_fuzzing`."""
+    far = 1.3e149 if nu == 2.2 else 1.3e160
+    model = MCMCGaussianProcessRegressor(Matern(nu=nu), **SHORT)
+    silently(lambda: model.fit([[far]], [1.5]))
+    mean, std = silently(lambda: model.predict([[0.0], [far]], return_std=True))
+    np.testing.assert_allclose(mean, [0.0, 1.5], rtol=1e-6)
+    np.testing.assert_allclose(std, [1.0, 0.0], atol=1e-4)
+    _, covariance = silently(lambda: model.predict([[0.0], [far]], return_cov=True))
+    np.testing.assert_allclose(covariance, np.diag([1.0, 0.0]), atol=1e-8)
+
+
+def test_rows_that_are_too_far_apart_to_be_fitted_to():
+    model = MCMCGaussianProcessRegressor(Matern(nu=2.2), **SHORT)
+    with pytest.raises(ValueError, match="standard deviations between"):
+        silently(lambda: model.fit([[0.0], [1.3e149]], [1.0, 2.0]))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("kernel", [DotProduct(), ExpSineSquared()])
+def test_predictions_that_are_not_known_are_refused(kernel, n_jobs):
+    model = MCMCGaussianProcessRegressor(kernel, n_jobs=n_jobs, **SHORT)
+    silently(lambda: model.fit([[0.0], [1.0]], [0.0, 1.0]))
+    new = [[0.0], [1.0], [1e308], [2.0]]
+    for predict in (
+        lambda: model.predict(new),
+        lambda: model.predict(new, return_cov=True),
+        lambda: model.predict_interval(new),
+        lambda: model.sample_y(new),
+        lambda: model.log_predictive_density(new, np.zeros(4)),
+    ):
+        with pytest.raises(
+            ValueError, match=f"in row 2 the covariances .* {type(kernel).__name__}"
+        ):
+            silently(predict)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-import skgpmcmc._chain as chain_module
+import skgpmcmc._hyperparameters as hyperparameters_module
 import skgpmcmc._latents as latents_module
 from skgpmcmc._chain import Chain
 from skgpmcmc._model import LatentGaussianModel
@@ -167,7 +167,7 @@ def evaluations(monkeypatch):
 
         monkeypatch.setattr(module, name, counted)
 
-    count(chain_module, "slice_step")
+    count(hyperparameters_module, "slice_step")
     count(latents_module, "elliptical_slice_step")
     return found
 

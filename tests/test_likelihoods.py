@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -717,6 +718,12 @@ def test_sample_is_reproducible_and_valid(make):
     np.testing.assert_array_equal(first, likelihood.sample(LATENT, params, rng=2))
     assert first.shape == (6,)
     type(likelihood)(first, **settings_of(likelihood), latent_index=INDEX)  # validates
+
+
+@pytest.mark.parametrize("make", [Poisson, partial(NegativeBinomial, dispersion=1e-3)])
+def test_sample_ends_at_the_largest_rate_that_numpy_draws(make):
+    draws = make([0.0]).sample(np.array([60.0]), rng=0)
+    assert draws == pytest.approx(9e18, rel=1e-8)
 
 
 @every_likelihood

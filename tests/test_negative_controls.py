@@ -10,7 +10,7 @@ from joint_distribution import is_invariant, iterations
 from problems import LIKELIHOODS, PRIORS, make_model
 from scipy import stats
 
-from skgpmcmc import _chain, _trajectories
+from skgpmcmc import _hyperparameters, _trajectories
 from skgpmcmc._coordinates import NormalCoordinates
 from skgpmcmc._model import LatentState
 from skgpmcmc._settings import SamplerSettings
@@ -133,7 +133,7 @@ CONTROLS = {
         "logit",
         "prior-white",
         {"width": 2.0},
-        (_chain, "slice_step", _clipped_from_the_clipped_end),
+        (_hyperparameters, "slice_step", _clipped_from_the_clipped_end),
     ),
     "rescaled-without-likelihood": (
         "poisson",

@@ -16,6 +16,7 @@ from ._checks import (
     has_gradient,
 )
 from ._dense import DenseCovariance
+from ._evaluate import covariances, variances
 from ._factor import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
 from ._generic import KernelCovariance
 from ._grid import GridCovariance, separable_form
@@ -47,12 +48,14 @@ __all__ = [
     "check_hyperparameters",
     "check_kernel",
     "check_kernel_call",
+    "covariances",
     "describe_fault",
     "grid_memory",
     "has_gradient",
     "make_covariance",
     "separable_form",
     "split_white_noise",
+    "variances",
     "working_memory",
 ]
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
 from .._linalg import Array
+from ._evaluate import covariances, variances
 
 # Rows whose covariance is checked: eigenvalues take time.
 _MAX_CHECKED = 500
@@ -89,7 +90,8 @@ def check_kernel_call(kernel: Kernel, rows: Any) -> None:
         scikit-learn's CompoundKernel, which holds several kernels.
     """
     try:
-        matrix = np.asarray(kernel(rows))
+        with np.errstate(all="ignore"):  # too far inputs are no fault of the kernel
+            matrix = np.asarray(kernel(rows))
     except Exception as error:  # a kernel of the user's own may raise anything
         raise ValueError(
             f"kernel {kernel} fails on the first rows of X, of shape {np.shape(rows)}: {error}. "
@@ -107,7 +109,8 @@ def check_kernel_call(kernel: Kernel, rows: Any) -> None:
 def has_gradient(kernel: Kernel, rows: Any) -> bool:
     """Return whether a kernel returns the gradient of its matrix, as scikit-learn's do."""
     try:
-        _, gradient = kernel(rows, eval_gradient=True)
+        with np.errstate(all="ignore"):
+            _, gradient = kernel(rows, eval_gradient=True)
     except Exception:  # a kernel of the user's own may raise anything
         return False
     return np.shape(gradient) == (len(rows), len(rows), kernel.n_dims)
@@ -130,8 +133,8 @@ def check_kernel(kernel: Kernel, X: Any) -> None:
         dimensions, not symmetric, zero at an input, or not finite.
     """
     rows = X[:_MAX_CHECKED]
-    matrix = np.asarray(kernel(rows))
-    _check_consistency(kernel, matrix, kernel.diag(rows))
+    matrix = covariances(kernel, rows)
+    _check_consistency(kernel, matrix, variances(kernel, rows))
     fault = _describe_fault(matrix, _NEGATIVE)
     if fault:
         raise ValueError(
@@ -157,7 +160,7 @@ def describe_fault(kernel: Kernel, X: Any, tolerance: float) -> str:
 
     Negative eigenvalues up to `tolerance` of the largest are not a fault.
     """
-    return _describe_fault(np.asarray(kernel(X)), tolerance)
+    return _describe_fault(covariances(kernel, X), tolerance)
 
 
 def _describe_fault(matrix: Array, tolerance: float) -> str:

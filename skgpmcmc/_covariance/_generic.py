@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from .. import _linalg
 from .._linalg import Array
 from ._dense import DenseCovariance
+from ._evaluate import covariances
 from ._factor import CholeskyFactor
 from ._kernel_form import product, scale_leaves
 
@@ -49,7 +50,7 @@ class KernelCovariance(DenseCovariance):
     ) -> float | Array | None:
         matrix = self._buffers[slot]
         # K is symmetric: its rows are the columns of the Fortran-ordered buffer.
-        np.copyto(matrix.T, self._unit_kernel(theta)(self._X))
+        np.copyto(matrix.T, covariances(self._unit_kernel(theta), self._X))
         diagonal = self._diagonals[slot]
         diagonal *= 1.0 + self.jitter
         if self.offset_variance:

@@ -91,7 +91,7 @@ def set_free(leaves: Sequence[Leaf], value: float, vector: Array) -> None:
 
 def parse(kernel: skk.Kernel) -> StationaryForm | None:
     """Return the form of a kernel that has a fast path, else None."""
-    terms = [_factors(term) for term in _addends((kernel, 0))]
+    terms = [_factors(term) for term in _flatten((kernel, 0), skk.Sum)]
     stationary = [t for t in terms if t is not None and _cores(t) and not _is_white(t)]
     if any(t is None for t in terms) or len(stationary) != 1:
         return None
@@ -126,10 +126,6 @@ def _flatten(node: _Node, operator: type) -> list[_Node]:
     if type(node[0]) is operator:
         return [leaf for child in _children(node) for leaf in _flatten(child, operator)]
     return [node]
-
-
-def _addends(node: _Node) -> list[_Node]:
-    return _flatten(node, skk.Sum)
 
 
 def _factors(node: _Node) -> list[tuple[str | float, Leaf]] | None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from skgpmcmc.datasets._base import make_result, read_csv
+from ._base import make_result, read_csv
 
 _DAYS_PER_BIN = 365
 _N_COAL_MINING_BINS = 112

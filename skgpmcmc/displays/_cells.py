@@ -31,11 +31,9 @@ def rate_points(fitted: Fitted, X: Any, events: Any) -> Array:
             "draws the rate along one of many, the others held."
         )
     if points.shape[1] == 1:
-        return (
-            np.sort(points, axis=0)
-            if X is not None
-            else _line(points if events is None else np.append(points, check_events(events, 1)))
-        )
+        if X is not None:
+            return np.sort(points, axis=0)
+        return _line(points if events is None else np.append(points, check_events(events, 1)))
     if find_grid(points, smallest_share=1.0) is not None:
         return points
     if X is not None:

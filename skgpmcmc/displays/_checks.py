@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._linalg import Array
 from ..estimators._base import BaseMCMCGaussianProcess
 from ..estimators._inputs import interval_ends
+from ..trace import Trace
 
 
 class Fitted(NamedTuple):
@@ -30,6 +31,13 @@ class Fitted(NamedTuple):
     def transform(self, X: Any) -> Any:
         """Return what the estimator sees of X."""
         return X if self.before is None else self.before.transform(X)
+
+    def functions(self) -> tuple[list[Trace], list[str] | None]:
+        """Return the trace of each latent function; and of several the classes they belong to."""
+        traces = self.estimator.trace_
+        if not isinstance(traces, list):
+            return [traces], None
+        return traces, [str(label) for label in self.estimator.classes_.tolist()]
 
     def columns(self, feature_names: Sequence[str] | None) -> list[str]:
         """Return names of the columns that the estimator sees; numbers where they have none."""

@@ -15,10 +15,10 @@ from ._checks import check_levels, unwrap
 from ._exceedance import exceedance_probability
 from ._style import (
     BLUE,
-    BLUES,
     GREY,
     ORANGE,
     SMALL,
+    draw_bands,
     hide_frame,
     panels,
     require_matplotlib,
@@ -252,12 +252,7 @@ class IntensityDisplay:
         ax = single_axes(ax, (9.0, 4.2))
         self.figure_, self.axes_ = ax.figure, np.array([ax], dtype=object)
         x = convert(self.X[:, 0])
-        levels = self.confidence_levels or []
-        for i, level in enumerate(levels):
-            style = {"color": BLUES[min(i, len(BLUES) - 1)], "linewidth": 0}
-            ends = np.asarray(self.intervals)[i].T
-            label = f"{100 * level:g} % interval"
-            self.bands_.append(ax.fill_between(x, *ends, label=label, **style))
+        self.bands_ += draw_bands(ax, x, self.intervals, self.confidence_levels or [])
         (self.line_,) = ax.plot(x, self.mean, color=BLUE, linewidth=2.0, label="posterior mean")
         if self.threshold is not None:
             ax.axhline(self.threshold, color=GREY, linestyle=":", label="threshold")

@@ -14,7 +14,7 @@ from ..estimators import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
-from ..estimators._cox import check_exposure
+from ..estimators._rates import check_exposure
 
 
 class Curves(NamedTuple):
@@ -56,23 +56,20 @@ def _(
     estimator: MCMCGaussianProcessRegressor, X: Any, levels: Sequence[float], target: Any
 ) -> Curves:
     _refuse_target(target)
-    intervals = [estimator.predict_interval(X, level) for level in levels]
-    return Curves(np.array([estimator.predict(X)]), np.array([intervals]), ["mean of y"], "y")
+    return _mean_and_intervals(estimator, X, levels, "mean of y", "y")
 
 
 @observed.register
 def _(estimator: MCMCGaussianProcessRegressor, y: Any, exposure: Any, target: Any) -> Array:
-    if exposure is not None:
-        raise ValueError("exposure is for the counts of MCMCCoxProcessRegressor; leave it out.")
+    _refuse_exposure(exposure)
     return np.asarray(y, dtype=np.float64)[None]
 
 
 @curves.register
 def _(estimator: MCMCCoxProcessRegressor, X: Any, levels: Sequence[float], target: Any) -> Curves:
     _refuse_target(target)
-    intervals = [estimator.predict_interval(X, level) for level in levels]
     ylabel = "rate (events per unit of exposure)"
-    return Curves(np.array([estimator.predict(X)]), np.array([intervals]), ["mean rate"], ylabel)
+    return _mean_and_intervals(estimator, X, levels, "mean rate", ylabel)
 
 
 @observed.register
@@ -101,8 +98,7 @@ def _(
 
 @observed.register
 def _(estimator: MCMCGaussianProcessClassifier, y: Any, exposure: Any, target: Any) -> Array:
-    if exposure is not None:
-        raise ValueError("exposure is for the counts of MCMCCoxProcessRegressor; leave it out.")
+    _refuse_exposure(exposure)
     labels = np.asarray(y)
     unknown = set(labels.tolist()) - set(estimator.classes_.tolist())
     if unknown:
@@ -122,6 +118,19 @@ def _classes(estimator: MCMCGaussianProcessClassifier, target: Any) -> list[int]
     if target not in classes:
         raise ValueError(f"target must be a class out of {classes}; got {target!r}.")
     return [classes.index(target)]
+
+
+def _mean_and_intervals(
+    estimator: Any, X: Any, levels: Sequence[float], label: str, ylabel: str
+) -> Curves:
+    """Return the one curve of a regressor."""
+    intervals = [estimator.predict_interval(X, level) for level in levels]
+    return Curves(np.array([estimator.predict(X)]), np.array([intervals]), [label], ylabel)
+
+
+def _refuse_exposure(exposure: Any) -> None:
+    if exposure is not None:
+        raise ValueError("exposure is for the counts of MCMCCoxProcessRegressor; leave it out.")
 
 
 def _refuse_target(target: Any) -> None:

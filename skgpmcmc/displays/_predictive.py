@@ -10,14 +10,15 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
 from ..estimators._inputs import check_at_least_one
-from ._checks import as_matrix, check_levels, check_names, unwrap
+from ._checks import as_matrix, check_levels, unwrap
+from ._columns import column_names, describe_held, find_column, held_at
 from ._predictions import curves, observed
 from ._style import (
     BLUE,
-    BLUES,
     GREY,
     SMALL,
     colour_of,
+    draw_bands,
     hide_frame,
     require_matplotlib,
     single_axes,
@@ -207,10 +208,10 @@ class PredictiveDisplay:
         fitted = unwrap(caller, estimator)
         check_at_least_one("grid_resolution", grid_resolution)
         levels = check_levels(confidence_levels)
-        values, names = as_matrix("X", X), _names_of(X, estimator, feature_names)
-        column = _column("feature", feature, names)
+        values, names = as_matrix("X", X), column_names(X, estimator, feature_names)
+        column = find_column("feature", feature, names)
         x = np.linspace(values[:, column].min(), values[:, column].max(), grid_resolution)
-        rows = np.tile(_held_at(held, values, names), (grid_resolution, 1))
+        rows = np.tile(held_at(held, values, names), (grid_resolution, 1))
         rows[:, column] = x
         new = fitted.transform(type(X)(rows, columns=X.columns) if hasattr(X, "iloc") else rows)
         found = curves(fitted.estimator, new, levels, target)
@@ -218,7 +219,7 @@ class PredictiveDisplay:
         if y is not None:
             check_consistent_length(X, y)
             y_observed = observed(fitted.estimator, y, exposure, target)
-        others = "" if len(names) == 1 else f"\n(the other columns: {_describe(held)})"
+        others = "" if len(names) == 1 else f"\n(the other columns: {describe_held(held)})"
         display = cls(
             x,
             found.mean,
@@ -261,11 +262,7 @@ class PredictiveDisplay:
         return self
 
     def _draw_single(self) -> None:
-        for i, level in enumerate(self.confidence_levels):
-            style = {"color": BLUES[min(i, len(BLUES) - 1)], "linewidth": 0}
-            ends = self.intervals[0, i].T
-            label = f"{100 * level:g} % interval"
-            self.bands_.append(self.ax_.fill_between(self.x, *ends, label=label, **style))
+        self.bands_ += draw_bands(self.ax_, self.x, self.intervals[0], self.confidence_levels)
         label = "mean" if self.is_probability else self.labels[0]
         self.lines_ += self.ax_.plot(self.x, self.mean[0], color=BLUE, linewidth=2.0, label=label)
         if self.x_observed is None or self.y_observed is None:
@@ -298,43 +295,3 @@ class PredictiveDisplay:
             fontsize="medium",
             loc="left",
         )
-
-
-def _names_of(X: Any, estimator: Any, feature_names: Sequence[str] | None) -> list[str]:
-    names = feature_names
-    if names is None:
-        names = getattr(X, "columns", getattr(estimator, "feature_names_in_", None))
-    n_features = np.shape(X)[1]
-    return [f"x{i}" for i in range(n_features)] if names is None else check_names(names, n_features)
-
-
-def _column(parameter: str, feature: Any, names: list[str]) -> int:
-    """Return the number of a column."""
-    if isinstance(feature, str):
-        if feature not in names:
-            raise ValueError(f"{parameter} must be a column out of {names}; got {feature!r}.")
-        return names.index(feature)
-    if isinstance(feature, bool) or feature not in range(-len(names), len(names)):
-        raise ValueError(
-            f"{parameter} must be a name, or a number from 0 to {len(names) - 1}; got {feature!r}."
-        )
-    return int(feature) % len(names)
-
-
-def _held_at(held: Any, values: Array, names: list[str]) -> Array:
-    """Return a row: what the columns are held at."""
-    if isinstance(held, str) and held == "mean":
-        return values.mean(axis=0)
-    row = np.median(values, axis=0)
-    if isinstance(held, Mapping):
-        for feature, value in held.items():
-            row[_column("held", feature, names)] = value
-    elif not (isinstance(held, str) and held == "median"):
-        raise ValueError(
-            f"held must be 'median', 'mean', or a dict from columns to numbers; got {held!r}."
-        )
-    return row
-
-
-def _describe(held: Any) -> str:
-    return f"at their {held}s" if isinstance(held, str) else "as given, or at their medians"

@@ -49,9 +49,8 @@ class Quantity:
 def quantities_of(fitted: Fitted, feature_names: Sequence[str] | None) -> list[Quantity]:
     """Return all scalars of a fitted estimator, in the order of `diagnostics_`."""
     estimator = fitted.estimator
-    several = isinstance(estimator.trace_, list)
-    traces = estimator.trace_ if several else [estimator.trace_]
-    labels = [f"{label}: " for label in estimator.classes_.tolist()] if several else [""]
+    traces, classes = fitted.functions()
+    labels = [""] if classes is None else [f"{label}: " for label in classes]
     names = iter(_names(fitted, feature_names))
     rows = iter(estimator.diagnostics_.items())
     quantities = []

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._linalg import Array
 from ..estimators._defaults import varying_spread
-from ..estimators._inputs import check_at_least_one
+from ..estimators._inputs import check_at_least_one, interval_ends
 from ..trace import Trace
 from ._checks import Fitted, as_matrix, check_levels, unwrap
 from ._style import (
@@ -169,18 +169,17 @@ class RelevanceDisplay:
         check_at_least_one("max_features", max_features)
         levels = check_levels(confidence_levels)
         fitted = unwrap(caller, estimator)
-        several = isinstance(fitted.estimator.trace_, list)
-        traces = fitted.estimator.trace_ if several else [fitted.estimator.trace_]
+        traces, labels = fitted.functions()
         name = _length_scales(fitted, traces[0], hyperparameter)
         spread = _spread(fitted, X)
         where = traces[0].layout.groups[name]
-        tails = 0.5 - 0.5 * levels[0], 0.5 + 0.5 * levels[0]
+        tails = interval_ends(levels[0])
         priors = traces[0].layout.priors[where]
         longest_first = [[np.exp(prior.quantile(p)) for p in tails[::-1]] for prior in priors]
         display = cls(
             np.array([spread / np.exp(trace.all_theta()[:, where]) for trace in traces]),
             feature_names=fitted.columns(feature_names),
-            labels=[str(c) for c in fitted.estimator.classes_.tolist()] if several else None,
+            labels=labels,
             prior=spread[:, None] / np.array(longest_first),
             confidence_levels=levels,
         )
@@ -226,8 +225,8 @@ class RelevanceDisplay:
         colour = colour_of(k)
         intervals = []
         for i, level in enumerate(check_levels(self.confidence_levels)):
-            tails = 0.5 - 0.5 * level, 0.5 + 0.5 * level
-            ends = np.quantile(self.relevance[k][:, self.order_], tails, axis=0)
+            relevance = self.relevance[k][:, self.order_]
+            ends = np.quantile(relevance, interval_ends(level), axis=0)
             style = {"color": colour, "linewidth": 1.2 + 1.8 * i, "zorder": 2}
             intervals.append(self.ax_.hlines(rows, *ends, **style))
         label = "median" if self.labels is None else self.labels[k]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,27 @@ def _plain(value: float, position: int) -> str:
     if -3 < exponent < 4 or not np.isclose(value, 10.0**exponent, rtol=1e-9):
         return f"{value:g}"
     return f"$10^{{{exponent}}}$"
+
+
+def draw_bands(ax: Any, x: Any, intervals: Any, levels: Sequence[float]) -> list[Any]:
+    """Draw nested intervals around a curve, the widest one first; return the bands.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    x : array-like of shape (n_points,)
+        Numbers, or what else the axis shows.
+    intervals : array-like of shape (n_levels, n_points, 2)
+        Lower and upper ends.
+    levels : sequence of float
+        Probability of each interval.
+    """
+    bands = []
+    for i, level in enumerate(levels):
+        style = {"color": BLUES[min(i, len(BLUES) - 1)], "linewidth": 0}
+        ends = np.asarray(intervals)[i].T
+        bands.append(ax.fill_between(x, *ends, label=f"{100 * level:g} % interval", **style))
+    return bands
 
 
 def hide_frame(ax: Any) -> None:

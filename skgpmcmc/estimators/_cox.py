@@ -1,4 +1,4 @@
-"""Cox processes: counts with a log-Gaussian rate."""
+"""Cox processes, counts with a log-Gaussian rate: the estimator and its fit."""
 
 from __future__ import annotations
 
@@ -9,35 +9,21 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.gaussian_process.kernels import Kernel
-from sklearn.metrics import mean_poisson_deviance
-from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length
 
 from .._grid import Grid
-from .._linalg import Array
 from ..likelihoods import Likelihood, NegativeBinomial, Poisson
-from ..likelihoods._validation import check_counts, check_rows
+from ..likelihoods._validation import check_counts
 from ..priors import HyperparameterSpec
-from ._base import BaseMCMCGaussianProcess, keeps_fitted
-from ._counts import poisson_log_pmf, poisson_quantiles
+from ._base import keeps_fitted
+from ._count_predictions import SMALLEST_DISPERSION, CountPredictions
 from ._defaults import DataScaledPriors, default_kernel
 from ._grids import training_grid
-from ._inputs import (
-    as_random_state,
-    check_quantiles,
-    check_sample_weight,
-    drop_weightless,
-    interval_ends,
-    number_per_row,
-    share_latents,
-)
-from ._logistic_counts import negative_binomial_log_pmf, negative_binomial_quantiles
-from ._mixtures import log_mean_exp, normal_quantiles
+from ._inputs import check_sample_weight, drop_weightless, share_latents
 from ._observed import Observed
-from ._prediction import sample_latent, spread
+from ._rates import check_exposure, check_rate
 
 # Of the log rate. The tail of the variance v must be lighter than exp(-v / 2), or the
 # mean rate where there are no data, E exp(f), would be infinite.
@@ -45,22 +31,11 @@ _SIGNAL_VARIANCE_PRIOR = stats.gamma(1.5, scale=1.5)
 # The square of a half-normal variable of scale 1, the coefficient of variation of rates: much
 # dispersion is unlikely, and none, Poisson's, is not far away.
 _DISPERSION_PRIOR = stats.gamma(0.5, scale=2.0)
-# Counts cannot tell less dispersion from none.
-_SMALLEST_DISPERSION = 1e-15
 # Of the prior of the mean log rate, around that of a constant rate.
 _MEAN_SD = 2.0
-# Of the overall rate and its reciprocal, and of weighted counts: more ends in overflow.
-_LARGEST_UNIT = 1e100
-_LARGEST_WEIGHTED_COUNT = 1e16
-# exp() of more than that over- or underflows.
-_LARGEST_LOG_RATE = 700.0
-# The sum of weighted deviances from larger ones, or smaller than the reciprocal, would overflow.
-_LARGEST_EXPECTATION = 1e280
-# Poisson draws of numpy end here.
-_LARGEST_RATE = 9e18
 
 
-class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
+class MCMCCoxProcessRegressor(CountPredictions):
     """Counts whose log rate is a Gaussian process, hyperparameters integrated out.
 
     ``y ~ Poisson(exposure * exp(f))``: a log-Gaussian Cox process on a grid, or Poisson
@@ -194,9 +169,9 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
 
     _representations = ("post-ep",)
     _parameter_constraints: ClassVar[dict] = {
-        **BaseMCMCGaussianProcess._parameter_constraints,
+        **CountPredictions._parameter_constraints,
         "likelihood": [StrOptions({"poisson", "negative-binomial"})],
-        "dispersion": [None, Interval(Real, _SMALLEST_DISPERSION, None, closed="left")],
+        "dispersion": [None, Interval(Real, SMALLEST_DISPERSION, None, closed="left")],
     }
 
     def __init__(
@@ -357,232 +332,3 @@ class MCMCCoxProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
                 "likelihood='negative-binomial' and dispersion=None, or drop the prior"
             )
         return reasons
-
-    def _dispersions(self) -> Array:
-        """Return the dispersion of each draw that predictions average over."""
-        which = spread(self.trace_, self.max_prediction_draws)
-        if self._fixed_dispersion is not None:
-            return np.full(len(which), float(self._fixed_dispersion))
-        draws = self.posterior_["dispersion"].reshape(-1)[which]
-        return np.maximum(draws, _SMALLEST_DISPERSION)
-
-    def predict(self, X: Any, exposure: Any = None) -> Array:
-        """Return the posterior mean of the rate, or of the counts.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        exposure : float or array-like of shape (n_samples,), default=None
-            Positive; 1 by default.
-
-        Returns
-        -------
-        rate : ndarray of shape (n_samples,)
-            Events per unit of exposure, times `exposure`; infinity where that is too large for
-            a float. Far from the data the posterior of a rate is skewed, and its mean far
-            above its median; see `predict_interval`.
-        """
-        X = self._validate_new(X)
-        exposure = check_exposure(exposure, len(X))
-        log_rate = np.empty(len(X))
-        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            log_rate[rows] = log_mean_exp(mean + 0.5 * variance)
-        return _expected(log_rate, exposure)
-
-    def predict_interval(self, X: Any, confidence_level: float = 0.9) -> Array:
-        """Return central posterior intervals of the rate per unit of exposure.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        confidence_level : float, default=0.9
-            Posterior probability of each interval, in (0, 1).
-
-        Returns
-        -------
-        intervals : ndarray of shape (n_samples, 2)
-            Lower and upper end; infinity where that is too large for a float.
-        """
-        quantiles = interval_ends(confidence_level)
-        X = self._validate_new(X)
-        ends = np.empty((len(X), 2))
-        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            ends[rows] = normal_quantiles(mean, variance, quantiles)
-        return _expected(ends, np.ones(1))
-
-    def predict_quantiles(self, X: Any, quantiles: Any, exposure: Any = None) -> Array:
-        """Return predictive quantiles of new counts.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        quantiles : array-like of shape (n_quantiles,)
-            Probabilities in [0, 1].
-        exposure : float or array-like of shape (n_samples,), default=None
-            Positive; 1 by default.
-
-        Returns
-        -------
-        counts : ndarray of shape (n_samples, n_quantiles)
-            Whole numbers: the smallest count whose distribution function reaches the
-            quantile; infinity for the quantile 1.
-        """
-        quantiles = check_quantiles(quantiles)
-        X = self._validate_new(X)
-        exposure = check_exposure(exposure, len(X))
-        counts = np.empty((len(X), len(quantiles)))
-        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            parts = mean, variance, exposure[rows]
-            counts[rows] = (
-                poisson_quantiles(*parts, quantiles)
-                if self._is_poisson
-                else negative_binomial_quantiles(*parts, self._dispersions(), quantiles)
-            )
-        return counts
-
-    def log_predictive_density(self, X: Any, y: Any, exposure: Any = None) -> Array:
-        """Return the logarithm of the predictive probability of new counts.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,)
-            Counts.
-        exposure : float or array-like of shape (n_samples,), default=None
-            Positive; 1 by default.
-
-        Returns
-        -------
-        log_probability : ndarray of shape (n_samples,)
-        """
-        X = self._validate_new(X)
-        y = check_counts(column_or_1d(y))
-        check_consistent_length(X, y)
-        exposure = check_exposure(exposure, len(X))
-        log_probability = np.empty(len(X))
-        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            parts = y[rows], mean, variance, exposure[rows]
-            each = (
-                poisson_log_pmf(*parts)
-                if self._is_poisson
-                else negative_binomial_log_pmf(*parts, self._dispersions())
-            )
-            log_probability[rows] = log_mean_exp(each)
-        return log_probability
-
-    def sample_y(
-        self, X: Any, n_samples: int = 1, random_state: Any = None, exposure: Any = None
-    ) -> Array:
-        """Draw new counts from their predictive distribution, jointly over the rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Inputs.
-        n_samples : int, default=1
-            Number of draws for each row.
-        random_state : int, RandomState instance or None, default=None
-            Determines the draws.
-        exposure : float or array-like of shape (n_rows,), default=None
-            Positive; 1 by default.
-
-        Returns
-        -------
-        counts : ndarray of int of shape (n_rows, n_samples)
-            Of rates up to 9e18, about the largest whole number of 64 bits; larger rates are
-            taken for this one.
-
-        Raises
-        ------
-        ValueError
-            If that needs more memory than `memory_limit`. Rows that are points of the grid that
-            was fitted need no covariance.
-        """
-        X = self._validate_new(X)
-        exposure = check_exposure(exposure, len(X))
-        rng = as_random_state(random_state)
-        chosen, (latent,) = sample_latent(
-            self._posterior_draws(), X, n_samples, rng, self.memory_limit
-        )
-        rate = np.minimum(_expected(latent, exposure[:, np.newaxis]), _LARGEST_RATE)
-        if not self._is_poisson:
-            shape = 1.0 / self._dispersions()[chosen]
-            rate = np.minimum(
-                rate * rng.standard_gamma(shape, size=rate.shape) / shape, _LARGEST_RATE
-            )
-        return np.asarray(rng.poisson(rate))
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> float:
-        """Return D^2, the share of the Poisson deviance that is explained, for any likelihood.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,)
-            Counts.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-        exposure : float or array-like of shape (n_samples,), default=None
-            Positive; 1 by default.
-
-        Returns
-        -------
-        score : float
-            1 is best; 0 is a constant rate.
-        """
-        expected = self.predict(X, exposure)
-        y = check_counts(column_or_1d(y))
-        check_consistent_length(expected, y)
-        exposure = check_exposure(exposure, len(y))
-        weights = check_sample_weight(sample_weight, len(y))
-        shares = exposure / exposure.max()  # whose sum is no infinity
-        constant = shares * _overall_rate(y, shares, weights)
-        ends = 1.0 / _LARGEST_EXPECTATION, _LARGEST_EXPECTATION
-        deviance, null = (
-            mean_poisson_deviance(y, np.clip(rate, *ends), sample_weight=weights)
-            for rate in (expected, constant)
-        )
-        return float(1.0 - deviance / null) if null > 0.0 else float(deviance == 0.0)
-
-
-def _expected(log_rate: Array, exposure: Array) -> Array:
-    """Return exposure exp(log rate): infinity only where that is too large for a float."""
-    with np.errstate(over="ignore"):
-        expected = exposure * np.exp(log_rate)
-        extreme = np.abs(log_rate) > _LARGEST_LOG_RATE  # on its own; the product may be none
-        sums = log_rate[extreme] + np.log(np.broadcast_to(exposure, log_rate.shape)[extreme])
-        expected[extreme] = np.exp(sums)
-    return expected
-
-
-def check_exposure(exposure: Any, n_samples: int) -> Array:
-    """Return the exposure of each row; raise a ValueError that names the first bad one."""
-    return number_per_row("exposure", 1.0 if exposure is None else exposure, n_samples, zero=False)
-
-
-def check_rate(y: Array, exposure: Array, weights: Array | None) -> float:
-    """Return the overall rate; raise a ValueError where numbers are too large to compute with."""
-    if weights is not None:
-        hint = " Divide all weights by the same number."
-        allowed = weights * y <= _LARGEST_WEIGHTED_COUNT
-        check_rows(weights * y, allowed, "sample_weight times y", "at most 1e16", hint)
-    with np.errstate(over="ignore"):
-        rate = _overall_rate(y, exposure, weights)
-    if not 1.0 / _LARGEST_UNIT < rate < _LARGEST_UNIT:
-        raise ValueError(
-            f"exposure must be in a unit in which the overall rate, total count / total exposure, "
-            f"is between {1.0 / _LARGEST_UNIT:g} and {_LARGEST_UNIT:g}; got the rate {rate:.3g}. "
-            "Change the unit of exposure."
-        )
-    return rate
-
-
-def _overall_rate(y: Array, exposure: Array, weights: Array | None) -> float:
-    """Return total count / total exposure, as if half an event had been seen where none was."""
-    total = np.average(y, weights=weights) or 0.5 / len(y)
-    return float(total / np.average(exposure, weights=weights))

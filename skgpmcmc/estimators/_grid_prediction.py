@@ -18,7 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel
 
-from .._covariance import GridCovariance, GridFactor, separable_form
+from .._covariance import (
+    GridCovariance,
+    GridFactor,
+    covariances,
+    separable_form,
+    variances,
+)
 from .._grid import Grid
 from .._linalg import Array
 from ._prediction import CHUNK_BYTES, NUMBERS_PER_PAIR, PosteriorDraws
@@ -106,7 +112,7 @@ class GridPosteriorDraws(PosteriorDraws):
                 mean[d] = self._mean[d] + rows.multiply(weights, factors, as_grid)
                 squares = [columns**2 for columns in factors]
                 explained = factor.scale**2 * rows.multiply(precision, squares, as_grid)
-                variance[d] = kernel.diag(X[start:stop]) - explained
+                variance[d] = variances(kernel, X[start:stop]) - explained
             yield slice(start, stop), mean, np.maximum(variance, 0.0)
 
     def joint(self, X: Any, draw: int) -> tuple[Array, Array]:
@@ -123,7 +129,7 @@ class GridPosteriorDraws(PosteriorDraws):
         root = factor.scale / factor.unit.root.reshape(shape)
         weights = self._rotated(draw, factor) / (factor.scale * factor.unit.root.reshape(shape))
         mean = np.full(len(X), self._mean[draw])
-        covariance = np.asarray(kernel(X))
+        covariance = covariances(kernel, X)
         for start, stop in self._pieces(shape[0], self._grid.n // shape[0] * len(X)):
             cross = first[start:stop]
             for columns in others:
@@ -170,8 +176,8 @@ class GridPosteriorDraws(PosteriorDraws):
         factors = []
         for d, (spectrum, old, new) in enumerate(spectra):
             # Only one coordinate differs: the other axes' correlations are one.
-            correlation = kernel(self._line(d, old), self._line(d, new)) / factor.scale**2
-            factors.append(spectrum.vectors.T @ correlation)
+            cross = covariances(kernel, self._line(d, old), self._line(d, new))
+            factors.append(spectrum.vectors.T @ (cross / factor.scale**2))
         return factors
 
     def _line(self, d: int, coordinates: Array) -> Array:

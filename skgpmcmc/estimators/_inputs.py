@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
 
-from .._covariance import check_kernel_call, grid_memory, working_memory
+from .._covariance import check_kernel_call, covariances, grid_memory, working_memory
 from .._grid import Grid
 from .._linalg import Array
 from ..likelihoods._validation import as_floats, check_rows
@@ -60,8 +60,8 @@ def share_latents(X: Any, kernel: Kernel | None) -> tuple[Any, NDArray[np.intp] 
 
 def _is_one_function(kernel: Kernel, row: Any) -> bool:
     """Whether the same input twice has the same latent value."""
-    pair = np.concatenate([row, row])
-    return bool(np.ptp(np.asarray(kernel(pair))) == 0.0)
+    matrix = covariances(kernel, np.concatenate([row, row]))
+    return bool((matrix == matrix[0, 0]).all())
 
 
 def memory_of_chain(kernel: Kernel, X: Any, gradient: bool, grid: Grid | None) -> float:

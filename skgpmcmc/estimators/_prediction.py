@@ -12,6 +12,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from threadpoolctl import threadpool_limits
 
 from .. import _linalg
+from .._covariance import covariances, variances
 from .._linalg import Array
 from ..likelihoods import Likelihood
 from ..trace import Trace
@@ -122,6 +123,11 @@ class PosteriorDraws:
         rows : slice
         mean, variance : ndarray of shape (n_draws, n_rows_in_chunk)
             A row's moments do not depend on the other rows.
+
+        Raises
+        ------
+        ValueError
+            If they overflow.
         """
         n_at_once = effective_n_jobs(self.n_jobs)
         size = max(1, CHUNK_BYTES // (8 * n_at_once * max(self._values.shape)))
@@ -134,19 +140,31 @@ class PosteriorDraws:
                     delayed(self._moments)(d, X[rows]) for d in range(len(self))
                 )
             mean, variance = (np.array(part) for part in zip(*each, strict=True))
+            _check_no_overflow(self._kernel, start, mean, variance)
             yield rows, mean, np.maximum(variance, 0.0)
 
     def _moments(self, draw: int, X: Any) -> tuple[Array, Array]:
         """Return mean and variance of f at each row of X, given one draw."""
         mean = np.empty(len(X))
-        kernel, cross = self._project(draw, X, mean)
-        return mean, kernel.diag(X) - np.einsum("ij,ij->j", cross, cross)
+        with np.errstate(over="ignore", invalid="ignore"):
+            kernel, cross = self._project(draw, X, mean)
+            return mean, variances(kernel, X) - np.einsum("ij,ij->j", cross, cross)
 
     def joint(self, X: Any, draw: int) -> tuple[Array, Array]:
-        """Return mean and covariance of f at all rows of X together, given one draw."""
+        """Return mean and covariance of f at all rows of X together, given one draw.
+
+        Raises
+        ------
+        ValueError
+            If they overflow.
+        """
         mean = np.empty(len(X))
-        kernel, cross = self._project(draw, X, mean)
-        return mean, np.asarray(kernel(X)) - cross.T @ cross
+        with np.errstate(over="ignore", invalid="ignore"):
+            kernel, cross = self._project(draw, X, mean)
+            covariance = covariances(kernel, X) - cross.T @ cross
+        for part in (np.diagonal(covariance), covariance):  # the row at fault, if it is one
+            _check_no_overflow(self._kernel, 0, mean, part)
+        return mean, covariance
 
     def n_drawn(self, X: Any) -> int:
         """Return at how many rows of X functions are drawn, jointly."""
@@ -169,14 +187,14 @@ class PosteriorDraws:
         lower = self._factor(kernel, draw)
         offset = self._mean[draw]
         whitened = _linalg.solve_lower(lower, self._values[draw] - offset)
-        cross = np.asfortranarray(kernel(self._X, X), dtype=np.float64)
+        cross = np.asfortranarray(covariances(kernel, self._X, X), dtype=np.float64)
         cross = _linalg.solve_lower_matrix(lower, cross)
         mean[:] = offset + np.einsum("i,ij->j", whitened, cross)
         return kernel, cross
 
     def _factor(self, kernel: Kernel, draw: int) -> Array:
         """Return the Cholesky factor of the covariance of the values."""
-        covariance = np.asarray(kernel(self._X), dtype=np.float64)
+        covariance = np.asarray(covariances(kernel, self._X), dtype=np.float64)
         diagonal = np.diagonal(covariance)
         noise = 0.0 if self._noise is None else self._noise[draw]
         jitter = self._jitter if self._noise is None else _JITTER_BESIDE_NOISE
@@ -268,3 +286,15 @@ def _square_root(covariance: Array) -> Array:
     """Return R with R R^T = C, for C positive semi-definite up to rounding."""
     eigenvalues, vectors = np.linalg.eigh(covariance)
     return np.asarray(vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
+
+
+def _check_no_overflow(kernel: Kernel, first_row: int, mean: Array, spread: Array) -> None:
+    """Raise an error where predictions are not finite; rows of X are along their last axis."""
+    finite = np.isfinite(mean).reshape(-1, mean.shape[-1]).all(axis=0)
+    finite &= np.isfinite(spread).reshape(-1, spread.shape[-1]).all(axis=0)
+    if not finite.all():
+        raise ValueError(
+            f"X cannot be predicted at: in row {first_row + np.argmin(finite)} the covariances of "
+            f"the kernel {kernel} are too large for double precision, or NaN. Rescale X, in fit "
+            "too, or leave such rows out."
+        )

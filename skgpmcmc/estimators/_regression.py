@@ -1,4 +1,4 @@
-"""Regression."""
+"""Regression: the estimator and its fit."""
 
 from __future__ import annotations
 
@@ -7,50 +7,26 @@ from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.gaussian_process.kernels import Kernel, WhiteKernel
-from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length
 
-from .._covariance import NoiseSplit, split_white_noise
+from .._covariance import split_white_noise
 from .._linalg import Array
-from ..likelihoods import Gaussian, Likelihood, StudentT
-from ..likelihoods._validation import as_floats, check_rows
-from ..priors import HyperparameterSpec
-from ._base import (
-    BaseMCMCGaussianProcess,
-    check_one_spread,
-    keeps_fitted,
-    latent_covariance,
-    latent_moments,
-)
+from ._base import keeps_fitted
 from ._defaults import FEATURE_FACTOR, DataScaledPriors, default_kernel
-from ._inputs import (
-    as_random_state,
-    check_quantiles,
-    check_sample_weight,
-    drop_weightless,
-    interval_ends,
-    number_per_row,
-    share_latents,
-)
-from ._mixtures import log_mean_exp, normal_log_density, normal_quantiles
+from ._inputs import check_sample_weight, drop_weightless, number_per_row, share_latents
 from ._observed import Observed
-from ._prediction import PosteriorDraws, check_covariance_memory, sample_latent, spread
-from ._student_t_mixtures import student_t_log_density, student_t_quantiles
+from ._target_predictions import TargetPredictions
+from ._targets import check_targets, noise_likelihood, typical_variance
 
 _NORMALISED_DECIMALS = 12
 # The noise's typical share of the variance of y, where its level has the default prior.
 _NOISE_SHARE = 0.1
-# Of the variance of y: noise below it is not meant as noise.
-_NO_NOISE = 1e-6
 _DEFAULT_ALPHA = 1e-10
-# Squares of larger targets overflow, of smaller ones underflow.
-_LARGEST_TARGET = 1e100
 
 
-class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
+class MCMCGaussianProcessRegressor(TargetPredictions):
     """Gaussian process regression, the kernel's hyperparameters integrated out.
 
     The hyperparameters are sampled from their posterior by Markov chain Monte Carlo
@@ -171,7 +147,7 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **BaseMCMCGaussianProcess._parameter_constraints,
+        **TargetPredictions._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
         "normalize_y": ["boolean"],
         "likelihood": [StrOptions({"gaussian", "student-t"})],
@@ -264,22 +240,20 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         weights = check_sample_weight(sample_weight, len(y))
         numbers = np.arange(len(y))
         weights, (X, y, alpha, numbers) = drop_weightless(weights, X, y, alpha, numbers)
-        given = y
-        self._set_scale(y, weights)
-        y = (y - self._y_mean) / self._y_scale
-        if self.normalize_y:
-            # Rounding errors of the units would otherwise make other draws.
-            y = np.round(y, _NORMALISED_DECIMALS)
-        variance = _typical_variance(y, weights, centred=self.mean == "constant")
-        alpha = self._known_noise(alpha, variance)
-        kernel = self.kernel
-        if kernel is None:
-            kernel = default_kernel(np.unique(X, axis=0), variance)
-            kernel = kernel + WhiteKernel(_NOISE_SHARE * variance, _wide(_NOISE_SHARE * variance))
+        given, y = y, self._scale_targets(y, weights)
+        variance = typical_variance(y, weights, centred=self.mean == "constant")
+        kernel = _default_kernel(X, variance) if self.kernel is None else self.kernel
         split = split_white_noise(kernel)
         self.X_train_, index = share_latents(X, split.latent)
-        options = {"latent_index": index, "sample_weight": weights}
-        self._noise_likelihood, specs = self._make_likelihood(y, alpha, split, options)
+        self._noise_likelihood, specs = noise_likelihood(
+            y,
+            self._known_noise(alpha, variance),
+            split,
+            kind=self.likelihood,
+            degrees_of_freedom=self.degrees_of_freedom,
+            latent_index=index,
+            sample_weight=weights,
+        )
         centre = float(np.average(y, weights=weights))
         defaults = DataScaledPriors(
             split.latent,
@@ -320,42 +294,16 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
     def _alpha_is_default(self) -> bool:
         return np.ndim(self.alpha) == 0 and self.alpha == _DEFAULT_ALPHA
 
-    def _set_scale(self, y: Array, weights: Array | None) -> None:
-        """Set what is subtracted from y, and what it is divided by."""
+    def _scale_targets(self, y: Array, weights: Array | None) -> Array:
+        """Set the units in which the model is fitted; return y in them."""
         self._y_mean, self._y_scale = 0.0, 1.0
         if self.normalize_y:
             self._y_mean = float(np.average(y, weights=weights))
             variance = np.average((y - self._y_mean) ** 2, weights=weights)
             self._y_scale = float(np.sqrt(variance)) or 1.0
-
-    def _make_likelihood(
-        self, y: Array, alpha: Array, split: NoiseSplit, options: dict[str, Any]
-    ) -> tuple[Likelihood, list[HyperparameterSpec]]:
-        """Return the likelihood, and what its parameters go by."""
-        noise = split.noise
-        sampled = noise is not None and not noise.hyperparameter_noise_level.fixed
-        fixed = None
-        if not sampled:
-            fixed = alpha + (0.0 if noise is None else noise.noise_level)
-            what = "positive where the kernel has no WhiteKernel, or one fixed at zero"
-            check_rows(fixed, fixed > 0.0, "alpha", what)
-            if self.likelihood == "student-t" and fixed.max() < _NO_NOISE * max(y.var(), 1e-300):
-                raise ValueError(
-                    "likelihood='student-t' takes its squared scale from the kernel's WhiteKernel "
-                    "and alpha; the kernel has no WhiteKernel, and alpha is at most "
-                    f"{fixed.max():.3g}. Add a WhiteKernel to the kernel, or set alpha."
-                )
-        known = alpha if sampled else 0.0
-        specs = []
-        if sampled:
-            bounds = noise.hyperparameter_noise_level.bounds  # type: ignore[union-attr]
-            specs.append(HyperparameterSpec(split.noise_name, 1, True, bounds))
-        if self.likelihood == "gaussian":
-            return Gaussian(y, fixed, known_variance=known, **options), specs
-        if self.degrees_of_freedom is None:
-            specs.append(HyperparameterSpec("degrees_of_freedom", 1, True, None))
-        nu = self.degrees_of_freedom
-        return StudentT(y, fixed, nu, known_variance=known, **options), specs
+        y = (y - self._y_mean) / self._y_scale
+        # Rounding errors of the units would otherwise make other draws.
+        return np.round(y, _NORMALISED_DECIMALS) if self.normalize_y else y
 
     def _not_sampled(self) -> dict[str, str]:
         reasons = super()._not_sampled()
@@ -384,237 +332,9 @@ class MCMCGaussianProcessRegressor(RegressorMixin, BaseMCMCGaussianProcess):
         theta = [np.log(np.atleast_1d(medians[name])) for name in free]
         return kernel.clone_with_theta(np.concatenate(theta) if theta else np.empty(0))
 
-    def _all_posterior_draws(self) -> list[PosteriorDraws]:
-        if not self._is_gaussian:
-            return super()._all_posterior_draws()
-        draws = PosteriorDraws.from_gaussian(
-            self._latent_kernel,
-            self.X_train_,
-            self.trace_,
-            self._noise_likelihood,
-            self._jitter,
-            self.max_prediction_draws,
-        )
-        return [draws]
 
-    def _noise(self) -> tuple[Array, Array]:
-        """Return squared scale and degrees of freedom (inf: normal) of new noise, each draw."""
-        which = spread(self.trace_, self.max_prediction_draws)
-        noise = self._split.noise
-        level = np.full(len(which), 0.0 if noise is None else noise.noise_level)
-        if self._split.noise_name in self.posterior_:
-            level = self.posterior_[self._split.noise_name].reshape(-1)[which]
-        nu = np.full(len(which), np.inf)
-        if not self._is_gaussian:
-            nu = np.full(len(which), self._fixed_nu or 0.0)
-            if self._fixed_nu is None:
-                nu = self.posterior_["degrees_of_freedom"].reshape(-1)[which]
-        return level, nu
-
-    def _noise_variance(self) -> float:
-        """Return the variance of new noise, averaged over the draws."""
-        level, nu = self._noise()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            factor = np.where(np.isinf(nu), 1.0, np.where(nu > 2.0, nu / (nu - 2.0), np.inf))
-            return float(np.where(level > 0.0, level * factor, 0.0).mean())
-
-    def predict(
-        self, X: Any, return_std: bool = False, return_cov: bool = False
-    ) -> Array | tuple[Array, Array]:
-        """Return the predictive mean, averaged over the posterior.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        return_std : bool, default=False
-            Whether to return the predictive standard deviation too, that of a new
-            observation: as in scikit-learn, with the kernel's white noise, without `alpha`.
-        return_cov : bool, default=False
-            Whether to return the predictive covariance of all rows too.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples,)
-            In the units of y.
-        std : ndarray of shape (n_samples,)
-            Only if `return_std`.
-        cov : ndarray of shape (n_samples, n_samples)
-            Only if `return_cov`.
-
-        Raises
-        ------
-        RuntimeError
-            If both `return_std` and `return_cov` are asked for.
-        ValueError
-            If a covariance needs more memory than `memory_limit`.
-        """
-        check_one_spread(return_std, return_cov)
-        X = self._validate_new(X)
-        draws = self._posterior_draws()[0]
-        if return_cov:
-            check_covariance_memory([draws], X, self.memory_limit)
-            mean, covariance = latent_covariance(draws, X)
-            covariance[np.diag_indices(len(X))] += self._noise_variance()
-            return self._y_mean + self._y_scale * mean, self._y_scale**2 * covariance
-        mean, variance = latent_moments(draws, X)
-        mean = self._y_mean + self._y_scale * mean
-        if not return_std:
-            return mean
-        return mean, self._y_scale * np.sqrt(variance + self._noise_variance())
-
-    def predict_latent(
-        self, X: Any, return_std: bool = False, return_cov: bool = False
-    ) -> Array | tuple[Array, Array]:
-        """Return the posterior mean of the latent function, without noise.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        return_std, return_cov : bool, default=False
-            Whether to return its standard deviation, or covariance, too.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples,)
-            In the units of y.
-        std : ndarray of shape (n_samples,)
-            Only if `return_std`.
-        cov : ndarray of shape (n_samples, n_samples)
-            Only if `return_cov`.
-        """
-        result = super().predict_latent(X, return_std, return_cov)
-        if not isinstance(result, tuple):
-            return self._y_mean + self._y_scale * result
-        mean, spread_ = result
-        unit = self._y_scale**2 if return_cov else self._y_scale
-        return self._y_mean + self._y_scale * mean, unit * spread_
-
-    def predict_interval(self, X: Any, confidence_level: float = 0.9) -> Array:
-        """Return central predictive intervals of new observations.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        confidence_level : float, default=0.9
-            Predictive probability of each interval, in (0, 1).
-
-        Returns
-        -------
-        intervals : ndarray of shape (n_samples, 2)
-            Lower and upper end, in the units of y.
-        """
-        return self.predict_quantiles(X, interval_ends(confidence_level))
-
-    def predict_quantiles(self, X: Any, quantiles: Any) -> Array:
-        """Return predictive quantiles of new observations.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        quantiles : array-like of shape (n_quantiles,)
-            Probabilities in [0, 1].
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples, n_quantiles)
-            In the units of y.
-        """
-        quantiles = check_quantiles(quantiles)
-        X = self._validate_new(X)
-        level, nu = self._noise()
-        values = np.empty((len(X), len(quantiles)))
-        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            if np.isinf(nu).all() or not level.any():
-                values[rows] = normal_quantiles(mean, variance + level[:, None], quantiles)
-            else:
-                values[rows] = student_t_quantiles(mean, variance, level, nu, quantiles)
-        return self._y_mean + self._y_scale * values
-
-    def log_predictive_density(self, X: Any, y: Any) -> Array:
-        """Return the logarithm of the predictive density of new observations.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,)
-            Observations.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-            Per unit of y.
-        """
-        X = self._validate_new(X)
-        y = as_floats("y", column_or_1d(y))
-        check_rows(y, np.isfinite(y), "y", "finite")
-        check_consistent_length(X, y)
-        scaled = (y - self._y_mean) / self._y_scale
-        level, nu = self._noise()
-        density = np.empty(len(X))
-        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            if np.isinf(nu).all() or not level.any():
-                each = normal_log_density(scaled[rows], mean, variance + level[:, None])
-            else:
-                each = student_t_log_density(scaled[rows], mean, variance, level, nu)
-            density[rows] = log_mean_exp(each)
-        return density - np.log(self._y_scale)
-
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
-        """Draw new observations from their predictive distribution, jointly over the rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Inputs.
-        n_samples : int, default=1
-            Number of draws for each row.
-        random_state : int, RandomState instance or None, default=None
-            Determines the draws. (scikit-learn's default is 0.)
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows, n_samples)
-            In the units of y.
-        """
-        X = self._validate_new(X)
-        rng = as_random_state(random_state)
-        draws, (latent,) = sample_latent(
-            self._posterior_draws(), X, n_samples, rng, self.memory_limit
-        )
-        level, nu = (values[draws] for values in self._noise())
-        noise = rng.standard_normal(latent.shape)
-        finite = np.isfinite(nu)
-        if finite.any():
-            degrees = nu[finite]
-            noise[:, finite] /= np.sqrt(rng.chisquare(degrees, (len(X), len(degrees))) / degrees)
-        return self._y_mean + self._y_scale * (latent + np.sqrt(level) * noise)
-
-
-def check_targets(y: Any) -> Array:
-    """Return targets as floats; raise a ValueError for such whose squares are not."""
-    y = as_floats("y", y)
-    check_rows(y, np.isfinite(y), "y", "finite")
-    largest = float(np.abs(y).max(initial=0.0))
-    if not (largest == 0.0 or 1.0 / _LARGEST_TARGET < largest < _LARGEST_TARGET):
-        raise ValueError(
-            f"y must be zero, or its largest absolute value between {1.0 / _LARGEST_TARGET:g} and "
-            f"{_LARGEST_TARGET:g}; got {largest:.3g}. Change its unit."
-        )
-    return y
-
-
-def _typical_variance(y: Array, weights: Array | None, *, centred: bool) -> float:
-    """Return the variance of y that the latent function has to account for; never zero."""
-    centre = np.average(y, weights=weights) if centred else 0.0
-    variance = float(np.average((y - centre) ** 2, weights=weights))
-    return variance or 1.0
-
-
-def _wide(value: float) -> tuple[float, float]:
-    """Return bounds that state no opinion."""
-    return 1e-5 * value, 1e5 * value
+def _default_kernel(X: Array, variance: float) -> Kernel:
+    """Return the default kernel with noise, whose bounds state no opinion."""
+    level = _NOISE_SHARE * variance
+    white = WhiteKernel(level, (1e-5 * level, 1e5 * level))
+    return default_kernel(np.unique(X, axis=0), variance) + white

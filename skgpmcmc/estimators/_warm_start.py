@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pickle import PicklingError
 from typing import Any
 
 import joblib
@@ -128,5 +128,5 @@ def _hash(part: Any) -> str:
     """Return a hash of a value, or of its identity where it cannot be pickled."""
     try:
         return str(joblib.hash(part))
-    except (pickle.PicklingError, AttributeError, TypeError):
+    except (PicklingError, AttributeError, TypeError):
         return f"{_IDENTITY}{id(part)}"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
 
+from ._log_gamma import stirling_excess
 from ._sites import Sites
 
 
@@ -30,19 +31,6 @@ class GaussianGivenAuxiliaries(Protocol):
         The latent values are normal with `mean` and `variance`, (n_latent,). By Fisher's
         identity that is the derivative of the integral over f.
         """
-
-
-# From here on the series is accurate to rounding, and its terms do not cancel.
-_LARGE = 16.0
-
-
-def _stirling_excess(x: float) -> float:
-    """Return x log x - x - log Gamma(x), accurate for any x."""
-    if x < _LARGE:
-        return x * math.log(x) - x - math.lgamma(x)
-    square = x**-2
-    series = (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0))) / x
-    return 0.5 * math.log(x / (2.0 * math.pi)) - series
 
 
 class SiteLikelihood:
@@ -125,7 +113,7 @@ class StudentTGivenPrecisions:
         squares = self._precision * (self._y - latent[self._index]) ** 2 / scale2
         noise = -0.5 * float((np.log(scale2) + squares).sum())
         half = 0.5 * nu
-        prior = self._precision.size * _stirling_excess(half) + half * self._excess
+        prior = self._precision.size * stirling_excess(half) + half * self._excess
         return noise + prior
 
     def expected_score(

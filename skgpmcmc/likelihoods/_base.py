@@ -51,6 +51,8 @@ class Likelihood(Observations, ABC):
     parameters : tuple of str
         Names of the likelihood's own positive hyperparameters. The argument ``params`` of the
         methods holds their values, on the natural scale and in this order.
+    site_fit : {"moment", "laplace"}
+        What `fit_sites` is: `moment_sites` or `laplace_sites`.
     holds_parameters : bool
         Whether the parameters stay as they are while the auxiliary variables of `augment` are
         held, because the density of these is not known as a function of them. They are then

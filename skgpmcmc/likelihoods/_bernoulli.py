@@ -16,8 +16,8 @@ from ._validation import check_rows
 class Bernoulli(Likelihood):
     """Labels -1 and +1 with P(y = +1) a symmetric, increasing function of the latent value.
 
-    A subclass defines `pointwise`, `success_probability` and `link`. For the parameters see
-    `Likelihood`.
+    A subclass defines `pointwise`, `success_probability`, `link` and `log_link`. For the
+    parameters see `Likelihood`.
     """
 
     def __init__(
@@ -33,11 +33,6 @@ class Bernoulli(Likelihood):
         )
         hint = " Encode the two classes as -1.0 and +1.0."
         check_rows(self.y, np.abs(self.y) == 1.0, "y", "-1 or +1 in every row", hint)
-
-    def _refresh(self) -> None:
-        positive = self.y > 0.0
-        self._n_positive = self._sum_per_latent(self._weighted(positive.astype(float)))
-        self._n_negative = self._sum_per_latent(self._weighted((~positive).astype(float)))
 
     def taylor_sites(self, params: Params = ()) -> Sites:
         """Not available: the log likelihood of a label has its maximum at infinity.

@@ -41,7 +41,9 @@ class BernoulliProbit(Bernoulli):
     """
 
     def _refresh(self) -> None:
-        super()._refresh()
+        positive = self.y > 0.0
+        self._n_positive = self._sum_per_latent(self._weighted(positive.astype(float)))
+        self._n_negative = self._sum_per_latent(self._weighted((~positive).astype(float)))
         self._majority = np.where(self._n_positive >= self._n_negative, 1.0, -1.0)
         self._n_majority = np.maximum(self._n_positive, self._n_negative)
         self._n_minority = np.minimum(self._n_positive, self._n_negative)

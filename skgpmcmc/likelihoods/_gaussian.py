@@ -15,7 +15,7 @@ from ._validation import check_rows, check_vector
 _LOG_2PI = math.log(2.0 * math.pi)
 
 
-class _Sums(NamedTuple):
+class Sums(NamedTuple):
     """Sums over observations that make up the log likelihood.
 
     Squares are taken around each latent value's own mean, so that they do not cancel:
@@ -102,7 +102,7 @@ class Gaussian(Likelihood):
             self._sums = self._sums_over_observations(1.0)
         self._n_weighted = float(self._weighted(np.ones_like(self.y)).sum())
 
-    def _sums_over_observations(self, variance: float | NDArray) -> _Sums:
+    def _sums_over_observations(self, variance: float | NDArray) -> Sums:
         precision = self._weighted(np.ones_like(self.y)) / variance
         total = self._sum_per_latent(precision)
         moment = self._sum_per_latent(precision * self.y)
@@ -110,7 +110,7 @@ class Gaussian(Likelihood):
         deviation = self.y - self._at_observations(centre)
         log_variance = np.broadcast_to(_LOG_2PI + np.log(variance), self.y.shape)
         log_scale = float(self._weighted(log_variance).sum())
-        return _Sums(total, centre, float((precision * deviation).dot(deviation)), log_scale)
+        return Sums(total, centre, float((precision * deviation).dot(deviation)), log_scale)
 
     def _noise_level(self, params: Params) -> float:
         """Return the hyperparameter, NaN where it is not positive."""
@@ -126,7 +126,7 @@ class Gaussian(Likelihood):
         fixed = self.noise_variance
         return self.known_variance + (self._noise_level(params) if fixed is None else fixed)
 
-    def _sums_at(self, params: Params) -> tuple[_Sums, float]:
+    def _sums_at(self, params: Params) -> tuple[Sums, float]:
         """Return the sums, and the factor by which their variances are to be multiplied."""
         if self._sums is None:
             return self._sums_over_observations(self._variance(params)), 1.0

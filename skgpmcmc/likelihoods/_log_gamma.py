@@ -1,6 +1,8 @@
-"""Binomial coefficients whose logarithms do not cancel."""
+"""Logarithms of gamma functions, in combinations that would cancel if each were taken alone."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +46,15 @@ def log_binomial(count: ArrayLike, shape: ArrayLike) -> NDArray:
     if not series.all():
         value = np.where(series, value, gammaln(count + shape) - gammaln(large))
     return value - gammaln(small)
+
+
+def stirling_excess(x: float) -> float:
+    """Return x log x - x - log Gamma(x), accurate for any positive x."""
+    if x < _LARGE:
+        return x * math.log(x) - x - math.lgamma(x)
+    square = x**-2
+    series = (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0))) / x
+    return 0.5 * math.log(x / (2.0 * math.pi)) - series
 
 
 def _stirling_series(x: NDArray) -> NDArray:

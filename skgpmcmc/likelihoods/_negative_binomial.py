@@ -11,13 +11,12 @@ from scipy.special import expit, wrightomega
 from ._augmented import GaussianGivenAuxiliaries, SiteLikelihood
 from ._base import Likelihood, Params
 from ._log_gamma import log_binomial
+from ._poisson import LARGEST_RATE
 from ._polya_gamma import polya_gamma
 from ._sites import Sites
 from ._validation import check_counts, check_exposure, check_vector, positive_or_none
 
 _SMALLEST = float(np.finfo(float).tiny)
-# Poisson draws of numpy end here.
-_LARGEST_RATE = 9e18
 # Newton steps towards the modes of site posteriors. Over a longer one the curvature may change
 # by more than a factor e.
 _MOST_STEPS = 50
@@ -245,7 +244,7 @@ class NegativeBinomial(Likelihood):
         generator, shape = np.random.default_rng(rng), self._shape(params)
         rate = np.exp(self._at_observations(latent) + self._offset)
         rate *= generator.standard_gamma(shape, size=self.y.size) / shape
-        return generator.poisson(np.minimum(rate, _LARGEST_RATE)).astype(float)
+        return generator.poisson(np.minimum(rate, LARGEST_RATE)).astype(float)
 
 
 def _check_dispersion(value: float | None) -> float | None:

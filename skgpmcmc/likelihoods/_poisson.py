@@ -13,6 +13,8 @@ from ._validation import check_counts, check_exposure, check_vector
 # exp() of anything larger overflows. Clipping the latent there keeps a log likelihood that is
 # hugely negative without a floating-point warning, and costs less than silencing one.
 _LARGEST_LOG_RATE = 709.0
+# Poisson draws of numpy end here.
+LARGEST_RATE = 9e18
 
 
 class Poisson(Likelihood):
@@ -127,4 +129,4 @@ class Poisson(Likelihood):
         """Draw one count per row; see `Likelihood.sample`."""
         rate = np.exp(self._at_observations(latent))
         rate = rate if self.exposure is None else self.exposure * rate
-        return np.random.default_rng(rng).poisson(rate).astype(float)
+        return np.random.default_rng(rng).poisson(np.minimum(rate, LARGEST_RATE)).astype(float)

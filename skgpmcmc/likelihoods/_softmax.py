@@ -38,6 +38,15 @@ class SoftmaxClass(BernoulliLogit):
     -----
     Sites are fitted with the offset of equal latent values, log(n_classes - 1): they must not
     depend on what moves, and one fit for each label is cheap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgpmcmc.likelihoods import SoftmaxClass
+    >>> likelihood = SoftmaxClass([1, -1], n_classes=3)
+    >>> likelihood.condition_on([np.zeros(2), np.zeros(2)])  # of the two other classes
+    >>> round(float(np.exp(likelihood.log_likelihood(np.zeros(2)))), 6)  # 1/3 times 2/3
+    0.222222
     """
 
     def __init__(

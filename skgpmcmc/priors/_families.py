@@ -83,30 +83,33 @@ _FAST_FAMILIES: dict[type, Callable[..., float]] = {
 }
 
 
-def standard_log_density(
-    distribution: Any, inside: float
-) -> tuple[Callable[[float], float], float, float, float]:
-    """Kernel, loc, scale and constant of ``logpdf(x) = constant + kernel((x - loc) / scale)``.
-
-    The constant of a fast family is scipy's, taken at the point `inside` the support.
-    """
+def kernel_of(distribution: Any) -> tuple[Callable[[float], float], float, float]:
+    """Kernel, loc and scale of ``logpdf(x) = constant + kernel((x - loc) / scale)``."""
     family = _FAST_FAMILIES.get(type(distribution.dist))
     if family is None:
         lower, upper = distribution.support()
         support = (float(lower), float(upper))
-        return partial(_generic, logpdf=distribution.logpdf, support=support), 0.0, 1.0, 0.0
+        return partial(_generic, logpdf=distribution.logpdf, support=support), 0.0, 1.0
     shapes = parameters_of(distribution)
     loc, scale = shapes.pop("loc"), shapes.pop("scale")
     kernel = partial(family, **shapes) if shapes else family
-    return kernel, loc, scale, float(distribution.logpdf(inside)) - kernel((inside - loc) / scale)
+    return kernel, loc, scale
 
 
-#: Minus the second derivative of the kernels of `standard_log_density` that are parabolas.
+def constant_of(distribution: Any, inside: float) -> float:
+    """Return the constant that goes with `kernel_of`, from scipy's log density at a point."""
+    if type(distribution.dist) not in _FAST_FAMILIES:
+        return 0.0
+    kernel, loc, scale = kernel_of(distribution)
+    return float(distribution.logpdf(inside)) - kernel((inside - loc) / scale)
+
+
+#: Minus the second derivative of the kernels of `kernel_of` that are parabolas.
 _CURVATURES: dict[type, float] = {type(stats.uniform): 0.0, type(stats.norm): 1.0}
 
 
 def curvature_of_kernel(distribution: Any) -> float | None:
-    """Return c where a kernel of `standard_log_density` is -c z^2 / 2, None for others."""
+    """Return c where `kernel_of` is -c z^2 / 2, None for others."""
     return _CURVATURES.get(type(distribution.dist))
 
 

@@ -12,11 +12,12 @@ from scipy import stats
 
 from ._families import (
     Truncated,
+    constant_of,
     curvature_of_kernel,
     describe,
+    kernel_of,
     logarithm_of,
     parameters_of,
-    standard_log_density,
 )
 
 _LARGEST = sys.float_info.max
@@ -112,8 +113,8 @@ class HyperPrior:
         curvature = None if self._exponential else curvature_of_kernel(working)
         self._constant = math.nan
         if mass <= 1.0 + 1e-9 and math.isfinite(centre):
-            self._kernel, self._loc, self._scale, constant = standard_log_density(working, centre)
-            self._constant = constant - math.log(mass)
+            self._kernel, self._loc, self._scale = kernel_of(working)
+            self._constant = constant_of(working, centre) - math.log(mass)
         if not math.isfinite(self._constant):
             raise ValueError(
                 f"The {label} is improper, or too extreme for double "
@@ -122,6 +123,15 @@ class HyperPrior:
             )
         if curvature is not None:
             self.parabola = (self._constant, self._loc, curvature / self._scale**2)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what it is made of, but for functions."""
+        return {name: value for name, value in vars(self).items() if name != "_kernel"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become what another one is."""
+        vars(self).update(state)
+        self._kernel, *_ = kernel_of(self._truncated.distribution)
 
     def __repr__(self) -> str:
         """Distribution, scale, support and name."""
@@ -227,21 +237,6 @@ class HyperPrior:
         """Map values from the sampling scale to the natural scale."""
         values = np.array(values, dtype=float)
         return np.exp(values) if self.log_scale else values
-
-    def to_sampling(self, values: ArrayLike) -> NDArray[np.float64]:
-        """Map values from the natural scale to the sampling scale.
-
-        Raises
-        ------
-        ValueError
-            If a value of a hyperparameter on the log scale is not positive.
-        """
-        values = np.array(values, dtype=float)
-        if not self.log_scale:
-            return values
-        if not np.all(values > 0.0):
-            raise ValueError(f"Hyperparameter {self.name!r} must be positive, got {values}.")
-        return np.log(values)
 
     def _quantile(self, probability: ArrayLike) -> NDArray[np.float64]:
         with np.errstate(divide="ignore"):  # a quantile that underflows to 0 is clipped below

@@ -21,7 +21,7 @@ class Conditional(ABC):
     """Log density of theta with other variables held fixed, log p(theta) left out.
 
     Evaluating it at a theta also carries the latent variables along: the state they
-    form is the `candidate`, which `accept` makes the current one. Buffers are
+    form is the candidate, which `accept` makes the current one. Buffers are
     swapped, so only the last candidate can be accepted.
 
     Parameters

@@ -144,6 +144,19 @@ class RandomWalk:
     ----------
     scale : float or array-like
         Standard deviation, of all or of each element of theta.
+
+    Raises
+    ------
+    ValueError
+        If one is not positive and finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgpmcmc.updates import RandomWalk
+    >>> proposed, log_ratio = RandomWalk([0.1, 0.5])(np.zeros(2), np.random.default_rng(0))
+    >>> proposed.shape, log_ratio
+    ((2,), 0.0)
     """
 
     def __init__(self, scale: float | Array) -> None:

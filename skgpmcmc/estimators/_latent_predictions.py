@@ -1,0 +1,108 @@
+"""Predictions of the latent function, which all estimators share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._linalg import Array
+from ._base import BaseMCMCGaussianProcess
+from ._grid_prediction import GridPosteriorDraws
+from ._mixtures import total_moments
+from ._prediction import PosteriorDraws, check_covariance_memory
+
+
+class LatentPredictions(BaseMCMCGaussianProcess):
+    """What estimators predict with: draws, and the latent function; not for direct use."""
+
+    def _posterior_draws(self) -> list[PosteriorDraws]:
+        """Return what predictions average over, for each latent function, in parallel."""
+        functions = self._all_posterior_draws()
+        for draws in functions:
+            draws.n_jobs = self.n_jobs
+        return functions
+
+    def _all_posterior_draws(self) -> list[PosteriorDraws]:
+        """Return what predictions average over, for each latent function."""
+        kind: type[PosteriorDraws] = PosteriorDraws
+        where = self.X_train_
+        if self._grid is not None:
+            kind, where = GridPosteriorDraws, self._grid
+        return [
+            kind.from_trace(
+                self._latent_kernel, where, trace, self._jitter, self.max_prediction_draws
+            )
+            for group in self._traces
+            for trace in group
+        ]
+
+    def predict_latent(
+        self, X: Any, return_std: bool = False, return_cov: bool = False
+    ) -> Array | tuple[Array, Array]:
+        """Return the posterior mean of the latent function, averaged over the draws.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        return_std : bool, default=False
+            Whether to return the posterior standard deviation too.
+        return_cov : bool, default=False
+            Whether to return the posterior covariance of all rows too.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,) or (n_samples, n_functions)
+            Posterior mean; a column for each latent function, if there are several.
+        std : ndarray of the same shape
+            Only if `return_std`; by the law of total variance over the draws.
+        cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_functions)
+            Only if `return_cov`.
+
+        Raises
+        ------
+        RuntimeError
+            If both `return_std` and `return_cov` are asked for.
+        ValueError
+            If a covariance needs more memory than `memory_limit`.
+        """
+        check_one_spread(return_std, return_cov)
+        X = self._validate_new(X)
+        functions = self._posterior_draws()
+        if return_cov:
+            check_covariance_memory(functions, X, self.memory_limit)
+        moments = latent_covariance if return_cov else latent_moments
+        means, spreads = zip(*(moments(draws, X) for draws in functions), strict=True)
+        single = len(functions) == 1
+        mean = means[0] if single else np.stack(means, axis=-1)
+        if not (return_std or return_cov):
+            return mean
+        spread = spreads[0] if single else np.stack(spreads, axis=-1)
+        return mean, np.sqrt(spread) if return_std else spread
+
+
+def check_one_spread(return_std: bool, return_cov: bool) -> None:
+    """Raise scikit-learn's error if both are asked for."""
+    if return_std and return_cov:
+        raise RuntimeError("At most one of return_std or return_cov can be requested.")
+
+
+def latent_moments(draws: PosteriorDraws, X: Any) -> tuple[Array, Array]:
+    """Return mean and variance of f at each row, averaged over the draws."""
+    mean, variance = np.empty(len(X)), np.empty(len(X))
+    for rows, means, variances in draws.chunks(X):
+        mean[rows], variance[rows] = total_moments(means, variances)
+    return mean, variance
+
+
+def latent_covariance(draws: PosteriorDraws, X: Any) -> tuple[Array, Array]:
+    """Return mean and covariance of f at all rows, averaged over the draws."""
+    means = np.empty((len(draws), len(X)))
+    covariance = np.zeros((len(X), len(X)))
+    for d in range(len(draws)):
+        means[d], one = draws.joint(X, d)
+        covariance += one / len(draws)
+    mean = means.mean(axis=0)
+    deviations = means - mean
+    return mean, covariance + deviations.T @ deviations / len(draws)

@@ -1,0 +1,55 @@
+"""Rates, exposures and expected counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._linalg import Array
+from ..likelihoods._validation import check_rows
+from ._inputs import number_per_row
+
+# Of the overall rate and its reciprocal, and of weighted counts: more ends in overflow.
+_LARGEST_UNIT = 1e100
+_LARGEST_WEIGHTED_COUNT = 1e16
+# exp() of more than that over- or underflows.
+_LARGEST_LOG_RATE = 700.0
+
+
+def expected_counts(log_rate: Array, exposure: Array) -> Array:
+    """Return exposure exp(log rate): infinity only where that is too large for a float."""
+    with np.errstate(over="ignore"):
+        expected = exposure * np.exp(log_rate)
+        extreme = np.abs(log_rate) > _LARGEST_LOG_RATE  # on its own; the product may be none
+        sums = log_rate[extreme] + np.log(np.broadcast_to(exposure, log_rate.shape)[extreme])
+        expected[extreme] = np.exp(sums)
+    return expected
+
+
+def check_exposure(exposure: Any, n_samples: int) -> Array:
+    """Return the exposure of each row; raise a ValueError that names the first bad one."""
+    return number_per_row("exposure", 1.0 if exposure is None else exposure, n_samples, zero=False)
+
+
+def check_rate(y: Array, exposure: Array, weights: Array | None) -> float:
+    """Return the overall rate; raise a ValueError where numbers are too large to compute with."""
+    if weights is not None:
+        hint = " Divide all weights by the same number."
+        allowed = weights * y <= _LARGEST_WEIGHTED_COUNT
+        check_rows(weights * y, allowed, "sample_weight times y", "at most 1e16", hint)
+    with np.errstate(over="ignore"):
+        rate = overall_rate(y, exposure, weights)
+    if not 1.0 / _LARGEST_UNIT < rate < _LARGEST_UNIT:
+        raise ValueError(
+            f"exposure must be in a unit in which the overall rate, total count / total exposure, "
+            f"is between {1.0 / _LARGEST_UNIT:g} and {_LARGEST_UNIT:g}; got the rate {rate:.3g}. "
+            "Change the unit of exposure."
+        )
+    return rate
+
+
+def overall_rate(y: Array, exposure: Array, weights: Array | None) -> float:
+    """Return total count / total exposure, as if half an event had been seen where none was."""
+    total = np.average(y, weights=weights) or 0.5 / len(y)
+    return float(total / np.average(exposure, weights=weights))

@@ -1,0 +1,88 @@
+"""Targets of a regression, and the likelihood of their noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._covariance import NoiseSplit
+from .._linalg import Array
+from ..likelihoods import Gaussian, Likelihood, StudentT
+from ..likelihoods._validation import as_floats, check_rows
+from ..priors import HyperparameterSpec
+
+# Squares of larger targets overflow, of smaller ones underflow.
+_LARGEST_TARGET = 1e100
+# Of the variance of y: noise below it is not meant as noise.
+_NO_NOISE = 1e-6
+
+
+def check_targets(y: Any) -> Array:
+    """Return targets as floats; raise a ValueError for such whose squares are not."""
+    y = as_floats("y", y)
+    check_rows(y, np.isfinite(y), "y", "finite")
+    largest = float(np.abs(y).max(initial=0.0))
+    if not (largest == 0.0 or 1.0 / _LARGEST_TARGET < largest < _LARGEST_TARGET):
+        raise ValueError(
+            f"y must be zero, or its largest absolute value between {1.0 / _LARGEST_TARGET:g} and "
+            f"{_LARGEST_TARGET:g}; got {largest:.3g}. Change its unit."
+        )
+    return y
+
+
+def typical_variance(y: Array, weights: Array | None, *, centred: bool) -> float:
+    """Return the variance of y that the latent function has to account for; never zero."""
+    centre = np.average(y, weights=weights) if centred else 0.0
+    variance = float(np.average((y - centre) ** 2, weights=weights))
+    return variance or 1.0
+
+
+def noise_likelihood(
+    y: Array,
+    alpha: Array,
+    split: NoiseSplit,
+    *,
+    kind: str,
+    degrees_of_freedom: float | None,
+    **options: Any,
+) -> tuple[Likelihood, list[HyperparameterSpec]]:
+    """Return the likelihood of targets, and what its parameters go by.
+
+    Parameters
+    ----------
+    y, alpha : ndarray of shape (n_rows,)
+        Targets, and the known variance of the noise of each.
+    split : NoiseSplit
+        The kernel's noise, apart from the rest of the kernel.
+    kind, degrees_of_freedom
+        The regressor's parameters, the first of them called `likelihood`.
+    **options
+        Of the likelihood.
+    """
+    noise, specs = split.noise, []
+    fixed: Array | None = None
+    known: Array | float = alpha
+    if noise is None or noise.hyperparameter_noise_level.fixed:
+        fixed, known = alpha + (0.0 if noise is None else noise.noise_level), 0.0
+        _check_fixed_noise(fixed, y, kind)
+    else:
+        bounds = noise.hyperparameter_noise_level.bounds
+        specs.append(HyperparameterSpec(split.noise_name, 1, True, bounds))
+    if kind == "gaussian":
+        return Gaussian(y, fixed, known_variance=known, **options), specs
+    if degrees_of_freedom is None:
+        specs.append(HyperparameterSpec("degrees_of_freedom", 1, True, None))
+    return StudentT(y, fixed, degrees_of_freedom, known_variance=known, **options), specs
+
+
+def _check_fixed_noise(variance: Array, y: Array, kind: str) -> None:
+    """Raise a ValueError for noise that is none, but has to be some."""
+    what = "positive where the kernel has no WhiteKernel, or one fixed at zero"
+    check_rows(variance, variance > 0.0, "alpha", what)
+    if kind == "student-t" and variance.max() < _NO_NOISE * max(y.var(), 1e-300):
+        raise ValueError(
+            "likelihood='student-t' takes its squared scale from the kernel's WhiteKernel "
+            "and alpha; the kernel has no WhiteKernel, and alpha is at most "
+            f"{variance.max():.3g}. Add a WhiteKernel to the kernel, or set alpha."
+        )
