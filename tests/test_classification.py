@@ -283,5 +283,6 @@ def test_auto_holds_the_sites_of_a_probit_link_without_auxiliary_variables(weigh
         MCMCGaussianProcessClassifier(link="probit", representation=r, **SHORT).fit(X, y, weights)
         for r in ("auto", expected)
     ]
+    assert fits[0].representation_ == expected
     draws = [fit.posterior_["k1__constant_value"] for fit in fits]
     np.testing.assert_array_equal(*draws)

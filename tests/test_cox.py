@@ -212,3 +212,29 @@ def test_counts_as_digits_are_read_as_by_scikit_learn():
         model = MCMCCoxProcessRegressor(n_chains=1, n_warmup=2, n_draws=4, random_state=0)
         theta = model.fit(X, digits).trace_.theta
         np.testing.assert_array_equal(theta, model.fit(X, y).trace_.theta)
+
+
+@pytest.mark.parametrize("method", ["score", "log_predictive_density"])
+def test_unequal_exposures_that_are_left_out_are_warned_of(method):
+    X, y, exposure = rates()
+    unequal = MCMCCoxProcessRegressor(**SHORT).fit(X, y, exposure=exposure)
+    with pytest.warns(UserWarning, match=f"{method} takes the exposure of every row for 1.*routing"):
+        getattr(unequal, method)(X, y)
+    getattr(unequal, method)(X, y, exposure=exposure)  # warnings are errors
+    one = MCMCCoxProcessRegressor(**SHORT).fit(X, y, exposure=np.ones(len(y)))
+    getattr(one, method)(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, ("post-ep", "slice")),
+        ({"likelihood": "negative-binomial", "representation": "collapsed"}, ("collapsed", "hmc")),
+        ({"representation": 0.5}, (0.5, "slice")),
+    ],
+)
+def test_what_auto_stood_for_can_be_seen(options, expected):
+    X, y, _ = rates()
+    X = np.column_stack([X, X[::-1]])
+    model = MCMCCoxProcessRegressor(**SHORT, **options).fit(X, y)
+    assert (model.representation_, model.hyperparameter_update_) == expected

@@ -186,6 +186,9 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             for group in groups
         ]
         self._traces = run_chains_of(self, models, settings)
+        self.representation_ = settings.representation
+        named = "hmc" if settings.hamiltonian else "slice"
+        self.hyperparameter_update_ = named if settings.proposal is None else settings.proposal
         self._latent_kernel, self._jitter = kernel, models[0][0].jitter
         self._grid = grid
         self._set_fitted([trace for group in self._traces for trace in group], labels)

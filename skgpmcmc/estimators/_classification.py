@@ -137,6 +137,10 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         Their names, where X had names.
     n_iter_ : int
         Iterations of each chain.
+    representation_ : str or float
+        The one in use; what ``"auto"`` stood for.
+    hyperparameter_update_ : str or callable
+        ``"slice"``, ``"hmc"`` or the proposal: the one in use.
 
     References
     ----------

@@ -11,6 +11,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
+from .._warn import warn_user
 from ..likelihoods._validation import check_counts
 from ._counts import poisson_log_pmf, poisson_quantiles
 from ._inputs import as_random_state, check_quantiles, check_sample_weight, interval_ends
@@ -34,6 +35,17 @@ class CountPredictions(RegressorMixin, LatentPredictions):
     # Set by fit.
     _is_poisson: bool
     _fixed_dispersion: float | None
+    _had_exposure: bool
+
+    def _warn_without_exposure(self, exposure: Any, method: str) -> None:
+        """Warn where counts in unequal exposures are compared with rates per unit."""
+        if self._had_exposure and exposure is None:
+            warn_user(
+                f"{method} takes the exposure of every row for 1, but fit was given other "
+                "exposures. Pass exposure=...; in cross-validation, turn scikit-learn's metadata "
+                "routing on and call set_score_request(exposure=True) beforehand.",
+                UserWarning,
+            )
 
     def _dispersions(self) -> Array:
         """Return the dispersion of each draw that predictions average over."""
@@ -135,10 +147,16 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         Returns
         -------
         log_probability : ndarray of shape (n_samples,)
+
+        Warns
+        -----
+        UserWarning
+            If `fit` was given exposures other than 1, and this method none.
         """
         X = self._validate_new(X)
         y = check_counts(column_or_1d(y))
         check_consistent_length(X, y)
+        self._warn_without_exposure(exposure, "log_predictive_density")
         exposure = check_exposure(exposure, len(X))
         log_probability = np.empty(len(X))
         for rows, mean, variance in self._posterior_draws()[0].chunks(X):
@@ -211,8 +229,14 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         -------
         score : float
             1 is best; 0 is a constant rate.
+
+        Warns
+        -----
+        UserWarning
+            If `fit` was given exposures other than 1, and this method none.
         """
         expected = self.predict(X, exposure)
+        self._warn_without_exposure(exposure, "score")
         y = check_counts(column_or_1d(y))
         check_consistent_length(expected, y)
         exposure = check_exposure(exposure, len(y))

@@ -131,6 +131,10 @@ class MCMCCoxProcessRegressor(CountPredictions):
         Their names, where X had names.
     n_iter_ : int
         Iterations of each chain.
+    representation_ : str or float
+        The one in use; what ``"auto"`` stood for.
+    hyperparameter_update_ : str or callable
+        ``"slice"``, ``"hmc"`` or the proposal: the one in use.
 
     References
     ----------
@@ -297,6 +301,7 @@ class MCMCCoxProcessRegressor(CountPredictions):
         def defaults(spec: HyperparameterSpec, element: int) -> Any:
             return _DISPERSION_PRIOR if spec.name == "dispersion" else scaled(spec, element)
 
+        self._had_exposure = bool((exposure != 1.0).any())
         per_row = {"sample_weight": weights, "exposure": exposure}
         self._observed = Observed([[likelihood]], numbers, y, per_row)
         self._sample(kernel, [[likelihood]], defaults=defaults, grid=grid)
