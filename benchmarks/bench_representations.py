@@ -6,7 +6,7 @@ overlap and classes that a line separates: smallest bulk effective sample size o
 hyperparameters and the complete-data log likelihood for each CPU second of sampling, and the
 ratio of post-ep to collapsed.
 
-    python -m benchmarks.bench_representations [--smoke] [--columns 1,2,3,4,8] [--rows 70,200]
+    python -m benchmarks.bench_representations [--smoke] [--link probit] [--rows 70,200]
 """
 
 from __future__ import annotations
@@ -32,10 +32,12 @@ def labels(X: np.ndarray, f: np.ndarray, separable: bool, seed: int) -> np.ndarr
     return classes(f, np.random.default_rng(seed))
 
 
-def ess_per_second(X: np.ndarray, y: np.ndarray, representation: str, seed: int, **budget) -> float:
+def ess_per_second(
+    X: np.ndarray, y: np.ndarray, representation: str, seed: int, **options
+) -> float:
     """Fit once, on one thread."""
     model = MCMCGaussianProcessClassifier(
-        representation=representation, n_chains=N_CHAINS, random_state=seed, **budget
+        representation=representation, n_chains=N_CHAINS, random_state=seed, **options
     )
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -44,13 +46,13 @@ def ess_per_second(X: np.ndarray, y: np.ndarray, representation: str, seed: int,
     return smallest / sum(costs.seconds for costs in trace.sampling)
 
 
-def row(n_rows: int, n_columns: int, separable: bool, seeds: list[int], **budget: int) -> str:
+def row(n_rows: int, n_columns: int, separable: bool, seeds: list[int], **options) -> str:
     """Return a row of the table: geometric means over the seeds, and the ratio with its error."""
     rates = np.empty((len(seeds), len(REPRESENTATIONS)))
     for i, seed in enumerate(seeds):
         X, f = simulate(n_rows, n_columns, seed)
         y = labels(X, f, separable, seed)
-        rates[i] = [ess_per_second(X, y, r, seed, **budget) for r in REPRESENTATIONS]
+        rates[i] = [ess_per_second(X, y, r, seed, **options) for r in REPRESENTATIONS]
     means = np.exp(np.log(rates).mean(axis=0))
     logs = np.log(rates[:, 1] / rates[:, 0])
     error = logs.std(ddof=1) / np.sqrt(len(logs)) if len(logs) > 1 else np.nan
@@ -68,17 +70,21 @@ def main() -> None:
     parser.add_argument("--smoke", action="store_true", help="tiny chains, one seed, few columns")
     parser.add_argument("--columns", default="1,2,3,4,8", help="numbers of columns")
     parser.add_argument("--rows", default="70,200", help="numbers of rows")
+    parser.add_argument("--link", default="logit", choices=["logit", "probit"])
     options = parser.parse_args()
     if options.smoke:
         options.columns, options.rows = "1", "30"
     seeds = SEEDS[: 1 if options.smoke else None]
-    budget = {"n_warmup": 10, "n_draws": 10} if options.smoke else {}
+    lengths = {"n_warmup": 10, "n_draws": 10} if options.smoke else {}
     print("| rows x columns | classes | collapsed, ESS / s | post-ep, ESS / s | ratio |")
     print("|---|---|---|---|---|")
     for n_rows in map(int, options.rows.split(",")):
         for n_columns in map(int, options.columns.split(",")):
             for separable in (False, True):
-                print(row(n_rows, n_columns, separable, seeds, **budget), flush=True)
+                print(
+                    row(n_rows, n_columns, separable, seeds, link=options.link, **lengths),
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from ._grid import Grid
 from ._linalg import Array
 from ._parameters import ParameterLayout
 from .likelihoods import Likelihood, Sites
+from .likelihoods._trial import check_likelihood
 from .priors import HyperparameterSpec, HyperPrior, log_uniform_default, resolve_priors
 
 _LOG_2PI = math.log(2.0 * math.pi)
@@ -74,7 +75,10 @@ class LatentGaussianModel:
     ------
     ValueError
         For an unknown name in `priors`, a missing or improper prior, a collapsed
-        mean whose prior is not normal, or data that do not fit X.
+        mean whose prior is not normal, data that do not fit X, or a likelihood whose methods
+        return other shapes than they must.
+    TypeError
+        For a likelihood whose methods do not take ``(latent, params)``.
 
     Examples
     --------
@@ -112,6 +116,7 @@ class LatentGaussianModel:
                 "variables. Give one row of X for each latent variable."
             )
             raise ValueError(msg)
+        check_likelihood(likelihood)
         if grid is not None and grid.n != len(X):
             raise ValueError(
                 f"X must be the {grid.n} points of the grid, in their order; got {len(X)} rows."

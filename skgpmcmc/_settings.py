@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 
 import numpy as np
 
 from ._linalg import Array
 from ._parameters import ParameterLayout
+from .representations import check_is_representation
 from .updates import Proposal
 
 # Prior mass left outside the initial bracket where the support is unbounded.
 _TAIL = 0.005
+# Of the numbers of iterations and updates, the least that there may be.
+_LEAST = {"n_warmup": 0, "n_draws": 1, "thin": 1, "n_approximate": 0, "n_latent_updates": 0}
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,12 @@ class SamplerSettings:
         Whether warm-up adapts the widths of the brackets; they are frozen after it.
     max_steps_out : int
         Most steps by which a bracket may be widened; 0 is Algorithm 4.
+
+    Raises
+    ------
+    ValueError
+        For an unknown representation, numbers of iterations that are not whole or too small, or
+        an approximation that would not end before the first kept draw.
     """
 
     representation: str | float = "surr-site"
@@ -79,12 +89,13 @@ class SamplerSettings:
         return self.n_warmup + self.n_draws * self.thin
 
     def __post_init__(self) -> None:
-        """Refuse an approximation that would not end before the first kept draw.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Refuse what cannot be run; see Raises of the class."""
+        check_is_representation(self.representation)
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+            if not is_whole or value < least:
+                raise ValueError(f"{name} must be a whole number, at least {least}; got {value!r}.")
         if self.n_approximate >= max(self.n_warmup, 1):
             raise ValueError(
                 f"n_approximate must be smaller than n_warmup={self.n_warmup}, or 0; got "

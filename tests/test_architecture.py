@@ -31,7 +31,7 @@ LAYERS = {
     "skgpmcmc._parameters": 2,
     "skgpmcmc._coordinates": 2,
     "skgpmcmc._model": 3,
-    "skgpmcmc._settings": 3,
+    "skgpmcmc._settings": 5,
     "skgpmcmc.representations": 4,
     "skgpmcmc.trace": 4,
     "skgpmcmc._trajectories": 5,

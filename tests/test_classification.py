@@ -196,7 +196,7 @@ def test_one_convergence_warning_names_the_worst_quantity():
         ({"kernel": RBF([1.0, 1.0, 1.0])}, [0, 1, 0, 1], "[Aa]nisotropic"),
         ({"kernel": CompoundKernel([RBF(), RBF()])}, [0, 1, 0, 1], "returned shape .2, 2, 2."),
         ({"hyperparameter_update": RandomWalk}, [0, 1, 0, 1], "class RandomWalk. Give an inst"),
-        ({"representation": True}, [0, 1, 0, 1], "'collapsed', or a positive number"),
+        ({"representation": True}, [0, 1, 0, 1], "representation must be a number, not a bool"),
     ],
 )
 def test_bad_input(options, y, message):
@@ -275,14 +275,29 @@ def test_missing_capabilities_say_what_to_use(name, other):
         MCMCGaussianProcessClassifier(representation=name).fit(X, y)
 
 
-@pytest.mark.parametrize(("weight", "expected"), [(2.0, "collapsed"), (0.5, "post-ep")])
-def test_auto_holds_the_sites_of_a_probit_link_without_auxiliary_variables(weight, expected):
-    X, y = two_classes(20)
-    weights = np.full(len(y), weight)
+@pytest.mark.parametrize(
+    ("n_columns", "options", "weight", "expected"),
+    [
+        (3, {}, 1.0, "post-ep"),
+        (4, {}, 1.0, "collapsed"),
+        (1, {"hyperparameter_update": "hmc"}, 1.0, "collapsed"),
+        (1, {"multi_class": "softmax"}, 1.0, "collapsed"),
+        (8, {"link": "probit"}, 1.0, "post-ep"),
+        (9, {"link": "probit"}, 2.0, "collapsed"),
+        (9, {"link": "probit"}, 0.5, "post-ep"),
+    ],
+)
+def test_auto_depends_on_link_hyperparameters_and_weights(n_columns, options, weight, expected):
+    X = np.random.default_rng(0).standard_normal((20, n_columns))
+    y, weights = X[:, 0] > 0.0, np.full(20, weight)
     fits = [
-        MCMCGaussianProcessClassifier(link="probit", representation=r, **SHORT).fit(X, y, weights)
+        MCMCGaussianProcessClassifier(representation=r, **options, **SHORT).fit(X, y, weights)
         for r in ("auto", expected)
     ]
     assert fits[0].representation_ == expected
-    draws = [fit.posterior_["k1__constant_value"] for fit in fits]
-    np.testing.assert_array_equal(*draws)
+    one, other = (np.concatenate([np.ravel(t.theta) for t in traces_of(fit)]) for fit in fits)
+    np.testing.assert_array_equal(one, other)
+
+
+def traces_of(model):
+    return model.trace_ if isinstance(model.trace_, list) else [model.trace_]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared
 
 from skgpmcmc import (
     MCMCCoxProcessRegressor,
@@ -63,3 +63,14 @@ def test_a_column_that_is_constant_up_to_rounding_has_no_scale(estimator, length
         np.testing.assert_allclose(other, medians[0], rtol=1e-6)
     if len(medians[0]) == 1:  # the constant column does not count
         np.testing.assert_allclose(medians[0], varying.std(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_length_scales_of_periodic_kernels_have_no_unit(factor):
+    X = factor * np.linspace(0.0, 1.0, 20)[:, np.newaxis]
+    kernel = ConstantKernel() * ExpSineSquared(0.7, factor, periodicity_bounds="fixed") * RBF()
+    model = MCMCGaussianProcessRegressor(kernel, n_chains=1, n_warmup=1, n_draws=4, random_state=0)
+    priors = model.fit(X, np.sin(np.arange(20.0))).priors_
+    assert priors["k1__k2__length_scale"][0].median() == pytest.approx(0.7)
+    assert priors["k2__length_scale"][0].median() == pytest.approx(X.std())

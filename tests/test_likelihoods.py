@@ -557,14 +557,14 @@ def test_scalar_and_vector_priors_agree(make, structure):
 
 @pytest.mark.parametrize("make", [logit, probit])
 def test_labels_have_no_taylor_sites(make):
-    with pytest.raises(MissingCapabilityError, match=r"Bernoulli.*infinity.*surr-site.*post-site"):
+    with pytest.raises(MissingCapabilityError, match=r"Bernoulli.*infinity"):
         make().taylor_sites()
 
 
 @pytest.mark.parametrize("make", [logit, probit, binomial, poisson, negative_binomial, student])
 def test_only_gaussian_likelihoods_have_gaussian_sites(make):
     likelihood = make()
-    with pytest.raises(MissingCapabilityError, match=f"{type(likelihood).__name__}.*auto"):
+    with pytest.raises(MissingCapabilityError, match="is not a Gaussian likelihood"):
         likelihood.gaussian_sites()
 
 
@@ -873,5 +873,5 @@ def test_auxiliary_draws_do_not_depend_on_the_order_or_on_how_copies_are_given(f
 
 def test_a_part_of_a_copy_has_no_auxiliary_variable():
     likelihood = BernoulliProbit([1.0, -1.0], sample_weight=[1.0, 0.5])
-    with pytest.raises(MissingCapabilityError, match=r"whole numbers.*surr-site"):
+    with pytest.raises(MissingCapabilityError, match="whole numbers"):
         likelihood.augment(np.zeros(2), (), np.random.default_rng(0))

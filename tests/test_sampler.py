@@ -300,6 +300,7 @@ def test_costs_count_covariances_and_likelihoods(representation):
     priors = {n: PRIORS[names.get(n, n)] for n in (*names, "mean", "noise_level")}
     model = make_model(likelihood, kernel, priors)
     CountedRBF.calls = 0
+    likelihood.calls.clear()  # of the trial with which a model begins
     trace = run(model, representation, n_draws=20)
     warmup, sampling = trace.warmup[0], trace.sampling[0]
     # Apart from the one from which the chain can be continued.

@@ -187,6 +187,12 @@ def test_frame(regressor):
     np.testing.assert_array_equal(frame.to_numpy(), expected)
 
 
+def test_pandas_takes_the_table_itself(regressor):
+    pandas = pytest.importorskip("pandas")
+    table = regressor.summary()
+    pandas.testing.assert_frame_equal(pandas.DataFrame(table).T, table.to_frame())
+
+
 def test_frame_without_pandas(regressor, monkeypatch):
     table = regressor.summary()
     monkeypatch.setitem(sys.modules, "pandas", None)

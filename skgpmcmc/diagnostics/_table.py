@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 # Beyond these a quantity is marked as not converged (Vehtari et al. 2021 ask for R-hat below
@@ -23,8 +23,8 @@ _SIZES = ("ess_bulk", "ess_tail")
 _SMALLEST_EXPONENT, _LARGEST_EXPONENT = -5, 6
 
 
-class SummaryTable(Mapping[str, dict[str, float]]):
-    """Numbers of named quantities: a mapping that prints as an aligned table.
+class SummaryTable(dict[str, dict[str, float]]):
+    """Numbers of named quantities: a dictionary that prints as an aligned table.
 
     Parameters
     ----------
@@ -63,24 +63,15 @@ class SummaryTable(Mapping[str, dict[str, float]]):
     """
 
     def __init__(self, rows: Mapping[str, Mapping[str, float]]) -> None:
-        self._rows = {name: dict(row) for name, row in rows.items()}
-        self._columns = list(next(iter(self._rows.values()), {}))
+        super().__init__({name: dict(row) for name, row in rows.items()})
 
-    def __getitem__(self, name: str) -> dict[str, float]:
-        """Return the numbers of one quantity."""
-        return self._rows[name]
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the names of the quantities."""
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        """Return how many quantities there are."""
-        return len(self._rows)
+    @property
+    def _columns(self) -> list[str]:
+        return list(next(iter(self.values()), {}))
 
     def flagged(self) -> list[str]:
         """Return the names of the quantities whose chains have not converged."""
-        return [name for name, row in self._rows.items() if _is_doubtful(row)]
+        return [name for name, row in self.items() if _is_doubtful(row)]
 
     def to_frame(self) -> Any:
         """Return the numbers as a pandas DataFrame, a row for each quantity.
@@ -88,6 +79,7 @@ class SummaryTable(Mapping[str, dict[str, float]]):
         Returns
         -------
         frame : pandas.DataFrame of shape (n_quantities, n_columns)
+            ``pandas.DataFrame(table)`` has a column for each quantity.
 
         Raises
         ------
@@ -100,13 +92,13 @@ class SummaryTable(Mapping[str, dict[str, float]]):
             raise ImportError(
                 "to_frame() needs pandas. Install it, for example with `pip install pandas`."
             ) from error
-        return pandas.DataFrame.from_dict(self._rows, orient="index", columns=self._columns)
+        return pandas.DataFrame.from_dict(self, orient="index", columns=self._columns)
 
     def _cells(self) -> list[list[str]]:
         """Return the table as text: headings, then name, numbers and mark of each row."""
         marked = set(self.flagged())
         cells = [["", *self._columns, ""]]
-        for name, row in self._rows.items():
+        for name, row in self.items():
             texts = [_text(column, row[column], row["mcse"]) for column in self._columns]
             cells.append([name, *texts, _MARK if name in marked else ""])
         return cells

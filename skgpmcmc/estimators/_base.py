@@ -55,8 +55,6 @@ def keeps_fitted(fit: Callable) -> Callable:
 class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
     """Base class of the estimators; not for direct use."""
 
-    # What "auto" stands for: the first that the likelihood has.
-    _representations: ClassVar[tuple[str, ...]] = ("marginal", "collapsed", "surr-site")
     _parameter_constraints: ClassVar[dict] = {
         "kernel": [None, Kernel],
         "mean": [StrOptions({"zero", "constant"})],
@@ -103,7 +101,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         super()._validate_params()
         for name, constraints in self._parameter_constraints.items():
             value = getattr(self, name)
-            takes_numbers = any(isinstance(c, Interval) for c in constraints)
+            takes_numbers = any(c is Real or isinstance(c, Interval) for c in constraints)
             if isinstance(value, bool) and takes_numbers:
                 raise ValueError(f"{name} must be a number, not a bool; got {value!r}.")
         if self.kernel is not None:
@@ -236,6 +234,10 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         theta = np.median(trace.all_theta(), axis=0) if len(trace.layout) else np.empty(0)
         return self._latent_kernel.clone_with_theta(theta[: trace.layout.n_kernel])
 
+    def _preferred_representations(self, kernel: Kernel) -> tuple[str, ...]:
+        """Return what "auto" stands for without a grid: the first that the likelihood has."""
+        return "marginal", "collapsed", "surr-site"
+
     def _settings(
         self, likelihood: Likelihood, kernel: Kernel, grid: Grid | None
     ) -> SamplerSettings:
@@ -248,9 +250,8 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             )
         representation = self.representation
         if representation == "auto":
-            representation = (
-                first_usable(self._representations, likelihood) if grid is None else on_grid(update)
-            )
+            names = self._preferred_representations(kernel)
+            representation = first_usable(names, likelihood) if grid is None else on_grid(update)
         rows = self.X_train_[:2]
         hamiltonian = follows_trajectories(update, representation, likelihood, kernel, rows)
         # Trajectories find the bulk of the posterior by themselves; grids have no dense matrices.

@@ -34,6 +34,10 @@ from ._observed import Observed
 _SIGNAL_VARIANCE, _SIGNAL_VARIANCE_SD = 32.0, 2.0
 # Of a constant mean of the latent function.
 _MEAN_SD = 2.0
+# Link -> up to how many hyperparameters of the kernel a sweep of slices around sites mixes about
+# as fast as auxiliary variables do, and several times faster where a line separates the classes
+# (`benchmarks.bench_representations`).
+_FEW_HYPERPARAMETERS = {"logit": 4, "probit": 9}
 
 
 class MCMCGaussianProcessClassifier(ClassPredictions):
@@ -60,10 +64,12 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         needs the logit link.
     representation : str or float, default="auto"
         What is held fixed while the hyperparameters move: ``"collapsed"`` (auxiliary
-        variables, with the latent function integrated out; what ``"auto"`` means),
-        ``"post-ep"`` (what it means for the probit link if `sample_weight` is not whole
-        numbers), ``"surr-ep"``, ``"surr-site"``, ``"post-site"``, ``"prior-white"``,
-        ``"fixed"``, or the variance of constant surrogate noise.
+        variables, with the latent function integrated out), ``"post-ep"``, ``"surr-ep"``,
+        ``"surr-site"``, ``"post-site"``, ``"prior-white"``, ``"fixed"``, or the variance of
+        constant surrogate noise. ``"auto"`` is ``"post-ep"`` if the kernel has at most 4
+        hyperparameters (9 with the probit link), and for the probit link if `sample_weight` is
+        not whole numbers; otherwise, for softmax, and if `hyperparameter_update` is ``"hmc"``,
+        it is ``"collapsed"``.
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
         Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
         representations "marginal" and "collapsed" and kernels that have a gradient (``"auto"``:
@@ -75,8 +81,8 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
     priors : dict, default=None
         Name of a hyperparameter, as in ``kernel.hyperparameters`` or ``"mean"`` -> frozen
         scipy.stats distribution on the natural scale, or a list of one for each
-        element. Hyperparameters left out are log-uniform on bounds that you set, and
-        otherwise log-normal, scaled to the data.
+        element. Hyperparameters left out are log-uniform on bounds that you set,
+        and otherwise weakly informative, scaled to the data: log-normal; normal for the mean.
     n_chains : int, default=4
         Independent Markov chains.
     n_warmup, n_draws : int, default=250, 1000
@@ -159,7 +165,6 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
     array(['up', 'down'], dtype='<U4')
     """
 
-    _representations = ("collapsed", "post-ep")
     _parameter_constraints: ClassVar[dict] = {
         **ClassPredictions._parameter_constraints,
         "link": [StrOptions(set(LINKS))],
@@ -286,6 +291,11 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         # Parameters may be set anew after fit; predictions are of what was fitted.
         self._is_softmax, self._is_logit = self.multi_class == "softmax", self.link == "logit"
         return self
+
+    def _preferred_representations(self, kernel: Kernel) -> tuple[str, ...]:
+        few = kernel.n_dims <= _FEW_HYPERPARAMETERS[self.link]
+        sites_first = few and self.multi_class != "softmax" and self.hyperparameter_update != "hmc"
+        return ("post-ep", "collapsed") if sites_first else ("collapsed", "post-ep")
 
     def _set_classes(self, y: NDArray, weights: Array | None) -> NDArray[np.intp]:
         """Set the classes; return the number of that of each row."""

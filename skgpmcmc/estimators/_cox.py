@@ -75,8 +75,9 @@ class MCMCCoxProcessRegressor(CountPredictions):
     priors : dict, default=None
         Name of a hyperparameter, as in ``kernel.hyperparameters`` or ``"mean"`` -> frozen
         scipy.stats distribution on the natural scale, or a list of one for each
-        element. Hyperparameters left out are log-uniform on bounds that you set, and
-        otherwise log-normal, scaled to the data.
+        element. Hyperparameters left out are log-uniform on bounds that you set,
+        and otherwise weakly informative, scaled to the data: log-normal; normal for the mean,
+        gamma for signal variance and dispersion.
     n_chains : int, default=4
         Independent Markov chains.
     n_warmup, n_draws : int, default=250, 1000
@@ -171,7 +172,6 @@ class MCMCCoxProcessRegressor(CountPredictions):
     True
     """
 
-    _representations = ("post-ep",)
     _parameter_constraints: ClassVar[dict] = {
         **CountPredictions._parameter_constraints,
         "likelihood": [StrOptions({"poisson", "negative-binomial"})],
@@ -328,6 +328,9 @@ class MCMCCoxProcessRegressor(CountPredictions):
             return distinct, index, None
         grid, places = found
         return grid.points(), places[index], grid
+
+    def _preferred_representations(self, kernel: Kernel) -> tuple[str, ...]:
+        return ("post-ep",)
 
     def _not_sampled(self) -> dict[str, str]:
         reasons = super()._not_sampled()

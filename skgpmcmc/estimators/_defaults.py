@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared, Kernel
 
 from .._grid import ROUNDING
 from .._linalg import Array
@@ -30,7 +30,8 @@ class DataScaledPriors:
     """Weakly informative priors of the hyperparameters that the user left open.
 
     Bounds that the user set make the prior log-uniform on them. Where the bounds are
-    scikit-learn's default or missing, the prior is log-normal, scaled to the data:
+    scikit-learn's default or missing, the prior is scaled to the data, and log-normal if nothing
+    else is said:
 
     - length scales: log-sd 1, the median (a multiple of the column's standard
       deviation with ARD, that of all columns together without) such that the median of
@@ -40,7 +41,8 @@ class DataScaledPriors:
     - the noise level: median `noise_level`, log-sd 2;
     - degrees of freedom: gamma (shape 2, scale 10) from 2 upwards, where the variance exists;
     - a constant mean: normal;
-    - everything else: median at the value the kernel was given, log-sd 1.5.
+    - everything else, length scales of periodic kernels among it (they have no unit): median at
+      the value the kernel was given, log-sd 1.5.
 
     Parameters
     ----------
@@ -87,6 +89,11 @@ class DataScaledPriors:
             (names or {}).get(h.name, h.name): np.atleast_1d(values[h.name])
             for h in kernel.hyperparameters
         }
+        self._without_unit = {
+            (names or {}).get(h.name, h.name)
+            for h in kernel.hyperparameters
+            if isinstance(values.get(h.name.rpartition("__")[0], kernel), ExpSineSquared)
+        }
         self._spread = varying_spread(X)
         self._signal_variance = signal_variance, signal_variance_sd
         self._signal_variance_prior = signal_variance_prior
@@ -111,7 +118,8 @@ class DataScaledPriors:
 
     def _scale(self, spec: HyperparameterSpec, element: int) -> tuple[float, float]:
         kind = spec.name.rsplit("__", 1)[-1]
-        if kind == "length_scale" and self._spread is not None:
+        has_unit = spec.name not in self._without_unit
+        if kind == "length_scale" and has_unit and self._spread is not None:
             spread = self._spread
             if spec.size == len(spread):
                 factor = self._ard_factor if len(spread) > 1 else 1.0

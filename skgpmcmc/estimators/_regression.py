@@ -72,8 +72,9 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
     priors : dict, default=None
         Name of a hyperparameter, as in ``kernel.hyperparameters`` or ``"mean"`` -> frozen
         scipy.stats distribution on the natural scale, or a list of one for each
-        element. Hyperparameters left out are log-uniform on bounds that you set, and
-        otherwise log-normal, scaled to the data.
+        element. Hyperparameters left out are log-uniform on bounds that you set,
+        and otherwise weakly informative, scaled to the data: log-normal; normal for the mean,
+        2 plus a gamma variable for the degrees of freedom.
     n_chains : int, default=4
         Independent Markov chains.
     n_warmup, n_draws : int, default=250, 1000

@@ -216,7 +216,7 @@ class Likelihood(Observations, ABC):
         """
         raise MissingCapabilityError(
             f"{type(self).__name__} is not a Gaussian likelihood, so it cannot be integrated out "
-            "exactly. Use representation='auto' instead."
+            "exactly."
         )
 
     def expected_score(self, mean: NDArray, variance: NDArray, params: Params = ()) -> NDArray:
@@ -254,8 +254,7 @@ class Likelihood(Observations, ABC):
             For a likelihood without such variables.
         """
         raise MissingCapabilityError(
-            f"{type(self).__name__} has no auxiliary variables that make it Gaussian. Use "
-            "representation='auto' instead."
+            f"{type(self).__name__} has no auxiliary variables that make it Gaussian."
         )
 
     def condition_on(self, others: Sequence[NDArray]) -> None:

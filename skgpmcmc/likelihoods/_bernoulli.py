@@ -44,8 +44,7 @@ class Bernoulli(Likelihood):
         """
         raise MissingCapabilityError(
             f"{type(self).__name__} has no Taylor sites: the log likelihood of a binary label has "
-            "its maximum at plus or minus infinity. Use representation='surr-site' or "
-            "'post-site' instead."
+            "its maximum at plus or minus infinity."
         )
 
     def sample(

@@ -283,8 +283,8 @@ def _refuse_other_kinds(distribution: Any, label: str, advice: str) -> NoReturn:
             "hyperparameter pass a list with one distribution per element."
         )
     raise TypeError(
-        f"The {label} is {distribution!r}, of scipy's newer classes of distributions, which are "
-        f"not supported. {advice}"
+        f"The {label} is {distribution!r}, of the class {kind}, which is no frozen distribution "
+        f"(scipy's newer classes of distributions are not supported). {advice}"
     )
 
 

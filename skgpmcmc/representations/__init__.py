@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from numbers import Real
+from typing import Any
 
 from .._model import LatentGaussianModel, Workspace
 from ..exceptions import MissingCapabilityError
@@ -13,7 +15,7 @@ from ._collapsed import CollapsedRepresentation, MarginalRepresentation
 from ._direct import FixedRepresentation, PriorWhiteRepresentation
 from ._joint import JointRepresentation
 from ._marginal import ApproximateMarginalRepresentation
-from ._noise import ConstantNoise
+from ._noise import check_variance
 from ._pseudo_posterior import (
     PosteriorPropagated,
     PosteriorSite,
@@ -47,6 +49,39 @@ def representation_class(representation: str | float) -> type[Representation]:
     return SurrogateConstant
 
 
+def check_is_representation(
+    value: Any, likelihood: Likelihood | None = None, on_grid: bool = False
+) -> None:
+    """Raise a ValueError for what is neither the name of a representation nor a variance.
+
+    Parameters
+    ----------
+    value : object
+        Anything.
+    likelihood : Likelihood, optional
+        The message names what can be combined with it; by default all representations.
+    on_grid : bool
+        Whether the covariance is a Kronecker product.
+    """
+    if isinstance(value, Real) and not isinstance(value, bool):
+        check_variance(float(value))
+    elif not isinstance(value, str) or value not in REPRESENTATIONS:
+        names = list(REPRESENTATIONS) if likelihood is None else _usable(likelihood, on_grid)
+        close = get_close_matches(str(value), names, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"representation must be one of {_listed(names)}; got {value!r}.{hint}")
+
+
+def _usable(likelihood: Likelihood, on_grid: bool) -> list[str]:
+    return [name for name in REPRESENTATIONS if is_usable(name, likelihood, on_grid)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names, and what a representation may be besides, for messages."""
+    shown = ", ".join(map(repr, names))
+    return f"{shown}, or a positive number (the variance of constant surrogate noise)"
+
+
 def check_representation(
     representation: str | float, likelihood: Likelihood, on_grid: bool = False
 ) -> None:
@@ -68,23 +103,16 @@ def check_representation(
     MissingCapabilityError
         If the likelihood or the covariance lacks what the representation needs.
     """
-    if isinstance(representation, Real) and not isinstance(representation, bool):
-        ConstantNoise(likelihood, float(representation))
+    check_is_representation(representation, likelihood, on_grid)
+    if not isinstance(representation, str):
         return
-    if not isinstance(representation, str) or representation not in REPRESENTATIONS:
-        names = ", ".join(
-            repr(name) for name in REPRESENTATIONS if is_usable(name, likelihood, on_grid)
-        )
-        msg = (
-            f"representation must be one of {names}, or a positive number (the variance of "
-            f"constant surrogate noise); got {representation!r}."
-        )
-        raise ValueError(msg)
     try:
         _check(representation, likelihood, on_grid)
     except MissingCapabilityError as error:
         raise MissingCapabilityError(
-            f"representation={representation!r} cannot be used here: {error}"
+            f"representation={representation!r} cannot be used here: {error} What can be used is "
+            f"{_listed(_usable(likelihood, on_grid))}; representation='auto' of the estimators "
+            "chooses among them."
         ) from None
 
 
@@ -110,7 +138,7 @@ def _check(name: str, likelihood: Likelihood, on_grid: bool) -> None:
             "only a covariance on a grid has the gradient that it needs. Of the estimators "
             "MCMCCoxProcessRegressor alone uses grids, where the rows take up at least half of a "
             "Cartesian grid and the kernel is a constant times a squared exponential, without "
-            "white noise. Use representation='auto'."
+            "white noise."
         )
 
 
@@ -154,6 +182,7 @@ __all__ = [
     "Conditional",
     "PriorWhiteRepresentation",
     "Representation",
+    "check_is_representation",
     "check_representation",
     "first_usable",
     "is_usable",

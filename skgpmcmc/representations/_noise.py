@@ -155,6 +155,16 @@ class HeldNoise(Noise):
         return self.held
 
 
+def check_variance(alpha: float) -> None:
+    """Raise a ValueError for what cannot be the variance of constant surrogate noise."""
+    if not (math.isfinite(alpha) and alpha > 0.0):
+        raise ValueError(
+            "representation, given as a number, is the variance of the surrogate noise and "
+            f"must be positive and finite; got {alpha!r}. For the limits use 'fixed' (0) or "
+            "'prior-white' (infinity)."
+        )
+
+
 class ConstantNoise(HeldNoise):
     """S = alpha I: `fixed` as alpha -> 0, `prior-white` as alpha -> infinity.
 
@@ -173,13 +183,7 @@ class ConstantNoise(HeldNoise):
 
     def __init__(self, likelihood: Likelihood, alpha: float) -> None:
         super().__init__(likelihood)
-        if not (math.isfinite(alpha) and alpha > 0.0):
-            msg = (
-                "representation, given as a number, is the variance of the surrogate noise and "
-                f"must be positive and finite; got {alpha!r}. For the limits use 'fixed' (0) or "
-                "'prior-white' (infinity)."
-            )
-            raise ValueError(msg)
+        check_variance(alpha)
         precision = np.full(likelihood.n_latent, 1.0 / alpha)
         self.held = Sites(precision, np.zeros_like(precision))
 

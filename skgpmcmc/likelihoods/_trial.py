@@ -1,0 +1,87 @@
+"""What a likelihood of the user's own must return, tried before anything is sampled."""
+
+from __future__ import annotations
+
+import inspect
+import reprlib
+from typing import Any
+
+import numpy as np
+
+from ._base import Likelihood
+
+_METHODS = ("pointwise", "per_latent", "log_likelihood", "derivatives")
+
+
+def check_likelihood(likelihood: Likelihood) -> None:
+    """Raise an error for a likelihood whose methods do not fit together.
+
+    Its values do not matter: it is tried where all latent values are 0 and all parameters 1.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        Any, also one of the user's own.
+
+    Raises
+    ------
+    TypeError
+        If ``parameters`` is one string, or a method does not take ``(latent, params)``.
+    ValueError
+        If a method returns anything but real numbers of the right shape.
+    """
+    name, parameters = type(likelihood).__name__, likelihood.parameters
+    if isinstance(parameters, str):
+        raise TypeError(
+            f"{name}.parameters must be a tuple of names; got {parameters!r}. For one parameter "
+            f"write ({parameters!r},)."
+        )
+    for method in _METHODS:
+        _check_signature(f"{name}.{method}", getattr(likelihood, method))
+    n_obs, params = likelihood.y.size, (1.0,) * len(parameters)
+    with np.errstate(all="ignore"):
+        for shape in ((n_obs,), (2, n_obs)):
+            _check_pointwise(name, shape, likelihood.pointwise(np.zeros(shape), params))
+        total = likelihood.log_likelihood(np.zeros(likelihood.n_latent), params)
+    if np.shape(total) != () or not _is_real(np.asarray(total)):
+        raise ValueError(
+            f"{name}.log_likelihood must return one number, the sum over all observations; it "
+            f"returned {_describe(total)}."
+        )
+
+
+def _check_signature(name: str, method: Any) -> None:
+    """Raise an error for a method that cannot be called with latent values and parameters."""
+    try:
+        signature = inspect.signature(method)
+    except (TypeError, ValueError):  # of something compiled
+        return
+    try:
+        signature.bind(np.zeros(1), ())
+    except TypeError:
+        raise TypeError(
+            f"{name}(latent, params) must be possible, also where there are no parameters (params "
+            f"is then empty); it takes {signature}. Write `def {name.rsplit('.', 1)[-1]}(self, "
+            "latent, params=()):`."
+        ) from None
+
+
+def _check_pointwise(name: str, shape: tuple[int, ...], values: Any) -> None:
+    if isinstance(values, np.ndarray) and values.shape == shape and _is_real(values):
+        return
+    raise ValueError(
+        f"{name}.pointwise must return an array of real numbers, the log probability of each "
+        f"observation: of shape {shape} for latent values of shape {shape}; it returned "
+        f"{_describe(values)}. Do not sum over observations, and take latent of any shape "
+        "(..., n_obs)."
+    )
+
+
+def _is_real(values: np.ndarray) -> bool:
+    return values.dtype.kind in "fiu"
+
+
+def _describe(values: Any) -> str:
+    if isinstance(values, (np.ndarray, np.generic)):
+        return f"shape {values.shape} and dtype {values.dtype}"
+    return reprlib.repr(values)

@@ -1,0 +1,196 @@
+"""What a user of the core is told of a likelihood or of settings that cannot work."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process.kernels import RBF
+
+from skgpmcmc.core import LatentGaussianModel, SamplerSettings, run_chains
+from skgpmcmc.exceptions import MissingCapabilityError
+from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Likelihood, Poisson
+from skgpmcmc.representations import REPRESENTATIONS
+
+COUNTS = [0.0, 1.0, 0.0, 2.0, 5.0]
+
+
+def model_of(likelihood):
+    X = np.arange(float(likelihood.n_latent))[:, np.newaxis]
+    return LatentGaussianModel(RBF(1.0, (0.1, 10.0)), X, likelihood)
+
+
+def named_in(message):
+    """Names of representations that a message has, but for the one that was asked for."""
+    advice = str(message).split("cannot be used here", 1)[1]
+    return set(re.findall(r"'([a-z-]+)'", advice))
+
+
+@pytest.mark.parametrize(
+    ("representation", "likelihood"),
+    [
+        ("collapsed", Poisson(COUNTS)),
+        ("marginal", Poisson(COUNTS)),
+        ("joint-post", Poisson(COUNTS)),
+        ("post-taylor", BernoulliLogit([1, -1, 1, 1])),
+        ("collapsed", BernoulliProbit([1, -1, 1, 1], sample_weight=[0.5, 1, 1, 1])),
+        ("collapsed", Gaussian(COUNTS, 0.1)),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_advice_can_be_followed_in_the_core(representation, likelihood):
+    model = model_of(likelihood)
+    with pytest.raises(MissingCapabilityError, match=f"'{representation}' cannot") as error:
+        run_chains(model, SamplerSettings(representation), n_chains=1)
+    names = named_in(error.value) - {"auto"}
+    assert names >= {"surr-site", "post-ep", "prior-white"}
+    assert "representation='auto' of the estimators" in str(error.value)
+    for name in names:
+        settings = SamplerSettings(name, n_warmup=1, n_draws=4)
+        run_chains(model, settings, n_chains=1, random_state=0)
+
+
+@pytest.mark.parametrize("unknown", ["surrsite", "auto", "", None, True, []])
+def test_unknown_representations_are_refused_by_the_settings(unknown):
+    with pytest.raises(ValueError, match="representation must be one of") as error:
+        SamplerSettings(unknown)
+    message = str(error.value)
+    assert f"got {unknown!r}" in message
+    assert all(repr(name) in message for name in REPRESENTATIONS)
+    assert ("Did you mean 'surr-site'" in message) == (unknown == "surrsite")
+
+
+@pytest.mark.parametrize("alpha", [0.0, -1, math.nan, math.inf])
+def test_variances_of_surrogate_noise_are_checked_by_the_settings(alpha):
+    with pytest.raises(ValueError, match="must be positive and finite"):
+        SamplerSettings(alpha)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "least"),
+    [
+        ("n_draws", 0, 1),
+        ("n_draws", 10.0, 1),
+        ("n_warmup", -1, 0),
+        ("thin", 0, 1),
+        ("thin", True, 1),
+        ("n_latent_updates", -1, 0),
+        ("n_approximate", -1, 0),
+    ],
+)
+def test_numbers_of_iterations_are_checked_by_the_settings(name, value, least):
+    message = f"{name} must be a whole number, at least {least}; got {value!r}"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        SamplerSettings(**{name: value})
+
+
+# Likelihoods of the user's own
+
+
+class Squared(Likelihood):
+    def pointwise(self, latent, params=()):
+        return -((self.y - latent) ** 2)
+
+
+class WithoutParams(Likelihood):
+    def pointwise(self, latent):
+        return -((self.y - latent) ** 2)
+
+
+class Summed(Likelihood):
+    def pointwise(self, latent, params=()):
+        return (-((self.y - latent) ** 2)).sum()
+
+
+class SummedRows(Likelihood):
+    def pointwise(self, latent, params=()):
+        return (-((self.y - latent) ** 2)).sum(axis=-1)
+
+
+class Nothing(Likelihood):
+    def pointwise(self, latent, params=()):
+        pass
+
+
+class OneVectorOnly(Likelihood):
+    def pointwise(self, latent, params=()):
+        return np.array([-((a - b) ** 2) for a, b in zip(self.y, latent.ravel(), strict=False)])
+
+
+class Listed(Likelihood):
+    def pointwise(self, latent, params):
+        return (-((self.y - latent) ** 2)).tolist()
+
+
+class Complex(Likelihood):
+    def pointwise(self, latent, params=()):
+        return -((self.y - latent) ** 2) + 0j
+
+
+class OneName(Squared):
+    parameters = "odds"
+
+
+class TotalWithoutParams(Squared):
+    def log_likelihood(self, latent):
+        return 0.0
+
+
+class TotalOfEach(Squared):
+    def log_likelihood(self, latent, params=()):
+        return -((self.y - latent) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "words"),
+    [
+        (WithoutParams, TypeError, ["WithoutParams.pointwise(latent, params)", "takes (latent)"]),
+        (Summed, ValueError, ["Summed.pointwise", "shape (5,)", "returned shape ()"]),
+        (SummedRows, ValueError, ["SummedRows.pointwise", "shape (5,)", "returned shape ()"]),
+        (Nothing, ValueError, ["Nothing.pointwise", "returned None"]),
+        (OneVectorOnly, ValueError, ["shape (2, 5)", "returned shape (5,)", "shape (..., n_obs)"]),
+        (Listed, ValueError, ["Listed.pointwise", "an array", "returned ["]),
+        (Complex, ValueError, ["Complex.pointwise", "dtype complex128"]),
+        (OneName, TypeError, ["OneName.parameters", "'odds'", "('odds',)"]),
+        (
+            TotalWithoutParams,
+            TypeError,
+            ["TotalWithoutParams.log_likelihood(latent, params)", "takes (latent)"],
+        ),
+        (TotalOfEach, ValueError, ["TotalOfEach.log_likelihood", "one number", "shape (5,)"]),
+    ],
+)
+def test_likelihoods_that_cannot_work_are_refused_with_the_model(kind, error, words):
+    with pytest.raises(error) as caught:
+        model_of(kind(COUNTS))
+    assert all(word in str(caught.value) for word in words), caught.value
+
+
+class Broken(Likelihood):
+    def pointwise(self, latent, params=()):
+        raise RuntimeError("of the user's own")
+
+
+def test_errors_of_the_users_own_code_are_left_as_they_are():
+    with pytest.raises(RuntimeError, match=r"^of the user's own$"):
+        model_of(Broken(COUNTS))
+
+
+class Impossible(Likelihood):
+    def pointwise(self, latent, params=()):
+        return np.where(latent == 0.0, -np.inf, np.log(latent))  # noise in the log: no warning
+
+
+@pytest.mark.filterwarnings("error")
+def test_values_at_the_trial_do_not_matter():
+    assert model_of(Impossible(COUNTS)).n_latent == 5
+
+
+@pytest.mark.parametrize("structure", ["shared", "unobserved"])
+def test_shapes_are_those_of_observations(structure):
+    index = [0, 0, 1, 2, 2]
+    n_latent = {"shared": None, "unobserved": 7}[structure]
+    likelihood = Squared(COUNTS, latent_index=index, n_latent=n_latent)
+    assert model_of(likelihood).n_latent == (n_latent or 3)
