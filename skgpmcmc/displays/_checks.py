@@ -119,12 +119,13 @@ def check_levels(confidence_levels: Any) -> list[float]:
     return sorted(set(levels), reverse=True)
 
 
-def as_matrix(name: str, X: Any, n_columns: int | None = None) -> Array:
-    """Return numbers in rows and columns; raise a ValueError for another shape."""
+def as_matrix(name: str, X: Any, n_columns: int | None = None, hint: str = "") -> Array:
+    """Return numbers in rows and columns; raise a ValueError, with the hint, for what is none."""
     try:
         matrix = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold numbers, in rows and columns: {error}.") from None
+        message = f"{name} must hold numbers, in rows and columns: {error}. {hint}"
+        raise ValueError(message.rstrip()) from None
     if matrix.ndim != 2 or n_columns not in (None, matrix.shape[1]) or not len(matrix):
         columns = "n_columns" if n_columns is None else n_columns
         raise ValueError(

@@ -3,12 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._linalg import Array
-from ._checks import check_names
+from ._checks import Fitted, as_matrix, check_names
+
+# Values of a column that a message names, at most.
+_N_NAMED = 5
+
+
+class Column(NamedTuple):
+    """One column of X.
+
+    Attributes
+    ----------
+    numbers : ndarray of shape (n_samples,) or None
+        Its values, if these are numbers or booleans; NaN where missing.
+    levels : Series or None
+        Its values, if it is held at the most frequent one: text, categories, booleans.
+    """
+
+    numbers: Array | None
+    levels: Any = None
+
+
+def read_columns(fitted: Fitted, X: Any) -> list[Column]:
+    """Return the columns of X, which are numbers but for a data frame that a pipeline takes."""
+    if fitted.before is None:
+        return [Column(values) for values in as_matrix("X", X).T]
+    if not _is_frame(X):
+        hint = "A Pipeline may take a pandas DataFrame, which may have other columns too."
+        return [Column(values) for values in as_matrix("X", X, hint=hint).T]
+    return [_read(X.iloc[:, i]) for i in range(X.shape[1])]
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "iloc") and np.ndim(X) == 2 and len(X) > 0
+
+
+def _read(series: Any) -> Column:
+    kind = series.dtype.kind
+    if kind == "O" and all(isinstance(x, Real) and not isinstance(x, bool) for x in series):
+        kind = "f" if series.dtype == object else kind  # categories that are numbers stay such
+    numbers = series.to_numpy(dtype=float, na_value=np.nan) if kind in "iufb" else None
+    return Column(numbers, None if kind in "iuf" else series)
 
 
 def column_names(X: Any, estimator: Any, feature_names: Sequence[str] | None) -> list[str]:
@@ -33,21 +74,94 @@ def find_column(parameter: str, feature: Any, names: list[str]) -> int:
     return int(feature) % len(names)
 
 
-def held_at(held: Any, values: Array, names: list[str]) -> Array:
-    """Return a row: what the columns are held at."""
-    if isinstance(held, str) and held == "mean":
-        return values.mean(axis=0)
-    row = np.median(values, axis=0)
-    if isinstance(held, Mapping):
-        for feature, value in held.items():
-            row[find_column("held", feature, names)] = value
-    elif not (isinstance(held, str) and held == "median"):
+def numbers_of(column: Column, name: str) -> Array:
+    """Return the numbers that vary along a curve; raise a ValueError where there are none."""
+    if column.numbers is None:
         raise ValueError(
-            f"held must be 'median', 'mean', or a dict from columns to numbers; got {held!r}."
+            f"feature must be a column of numbers; got {name!r}, which holds "
+            f"{column.levels.iloc[0]!r}. Choose another one, and hold {name!r} by "
+            f"held={{{name!r}: ...}}."
         )
-    return row
+    return column.numbers
 
 
-def describe_held(held: Any) -> str:
+def held_at(held: Any, columns: list[Column], names: list[str]) -> list[Any]:
+    """Return what each column is held at: a number, or a row whose level it is."""
+    if not isinstance(held, Mapping) and not (isinstance(held, str) and held in ("median", "mean")):
+        raise ValueError(
+            f"held must be 'median', 'mean', or a dict from columns to values; got {held!r}."
+        )
+    centre = np.nanmean if isinstance(held, str) and held == "mean" else np.nanmedian
+    values: list[Any] = [
+        _row_of(column.levels, column.levels.mode())
+        if column.levels is not None
+        else centre(np.asarray(column.numbers))
+        for column in columns
+    ]
+    for feature, value in held.items() if isinstance(held, Mapping) else ():
+        i = find_column("held", feature, names)
+        values[i] = _check_held(columns[i], names[i], value)
+    return values
+
+
+def _row_of(levels: Any, wanted: Any) -> int | None:
+    """Return a row with the first wanted level; row 0 if none is wanted, None if none has it."""
+    if not len(wanted):
+        return 0
+    rows = np.flatnonzero((levels == wanted[0]).to_numpy(dtype=bool, na_value=False))
+    return int(rows[0]) if rows.size else None
+
+
+def _check_held(column: Column, name: str, value: Any) -> Any:
+    if column.levels is not None:
+        row = _row_of(column.levels, [value])
+        if row is None:
+            some = column.levels.drop_duplicates().tolist()[:_N_NAMED]
+            raise ValueError(f"held must have a value of {name!r}, out of {some}; got {value!r}.")
+        return row
+    if not isinstance(value, Real):
+        raise ValueError(f"held must have a number for {name!r}; got {value!r}.")
+    return float(value)
+
+
+def rows_along(X: Any, columns: list[Column], held: list[Any], which: int, x: Array) -> Any:
+    """Return rows of the kind of X along a curve: one column varies, the others are held.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_samples, n_features)
+    columns : list of Column
+        Its columns.
+    held : list
+        What `held_at` returns.
+    which : int
+        The column that varies.
+    x : ndarray of shape (n_points,)
+        Its values.
+    """
+    if not _is_frame(X):
+        rows = np.tile(np.array(held, dtype=float), (len(x), 1))
+        rows[:, which] = x
+        return rows
+    frame = X.iloc[np.zeros(len(x), dtype=int)].reset_index(drop=True)
+    for i, (column, value) in enumerate(zip(columns, held, strict=True)):
+        if i == which:
+            frame.isetitem(i, x)
+        elif column.levels is not None:  # a value of the column itself is of its dtype
+            series = column.levels.iloc[np.full(len(x), value)]
+            frame.isetitem(i, series.reset_index(drop=True))
+        else:
+            dtype = X.dtypes.iloc[i]
+            is_whole = dtype.kind in "iu" and float(value).is_integer()
+            frame.isetitem(i, np.full(len(x), value))
+            if is_whole:
+                frame.isetitem(i, frame.iloc[:, i].astype(dtype))
+    return frame
+
+
+def describe_held(held: Any, others: list[Column]) -> str:
     """Return in words what the other columns are held at."""
-    return f"at their {held}s" if isinstance(held, str) else "as given, or at their medians"
+    has_levels = any(column.levels is not None for column in others)
+    values = f"{held}s" if isinstance(held, str) else "medians"
+    words = f"at their {values}" + (" or most frequent values" if has_levels else "")
+    return words if isinstance(held, str) else f"as given, or {words}"

@@ -7,29 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from .._grid import find_grid
 from .._linalg import Array
 from ..estimators import MCMCCoxProcessRegressor
-from ._cells import axis_labels, cell_edges, check_events, check_threshold, rate_points
+from ._cells import (
+    axis_labels,
+    check_events,
+    check_threshold,
+    no_warning_of_names,
+    rate_points,
+    transformed,
+    were_fitted,
+)
 from ._checks import check_levels, unwrap
 from ._exceedance import exceedance_probability
+from ._maps import are_dates, draw_events, draw_map, make_map, make_panels, map_styles
 from ._style import (
     BLUE,
     GREY,
-    ORANGE,
     SMALL,
     draw_bands,
     hide_frame,
-    panels,
     require_matplotlib,
     single_axes,
 )
 
-# Where a colour bar is, in units of its map.
-_BAR = (1.03, 0.0, 0.045, 1.0)
 _RUG = 0.02
-# Of a map, in inches.
-_SIDE = 4.6
 _DEFAULT_UNIT = "events per unit of exposure"
 
 
@@ -38,13 +40,14 @@ class IntensityDisplay:
 
     It is recommended to use `from_estimator`. A curve has the posterior mean of the rate, its
     posterior intervals, and the events as a rug. Of two columns there are two maps: of the
-    posterior mean, and of the posterior probability that the rate is above a threshold.
+    posterior mean, and of the posterior probability that the rate is above a threshold. Cells
+    that are left out are hatched.
 
     Parameters
     ----------
     X : ndarray of shape (n_points, 1) or (n_points, 2)
-        Where the rate is: increasing values, or the cells' centres, the second column moving
-        fastest.
+        Where the rate is: increasing values, or centres of all cells of a grid or some, in any
+        order.
     mean : ndarray of shape (n_points,)
         Posterior mean of the rate.
     intervals : ndarray of shape (n_levels, n_points, 2), default=None
@@ -58,7 +61,7 @@ class IntensityDisplay:
     events : ndarray of shape (n_events, n_columns), default=None
         Where events were.
     feature_names : list of str, default=None
-        Labels of the axes.
+        Labels of the axes; by default ``"date"`` where these are dates, and ``"x0"``, ``"x1"``.
     unit : str, default="events per unit of exposure"
         Of the rate.
 
@@ -143,23 +146,28 @@ class IntensityDisplay:
         estimator : MCMCCoxProcessRegressor
             Fitted to one or two columns; or a Pipeline that ends in such a one.
         X : array-like of shape (n_points, 1) or (n_points, 2), default=None
-            Where to draw the rate; two columns must be all combinations of their values, cells'
-            centres in any order. By default a fine line over inputs and events; or the cells that
-            the estimator was fitted to, 40 x 40 cells if these are no full grid. A Pipeline needs
-            it.
+            Where to draw the rate; of a map the cells' centres, in any order. Cells of their
+            grid without a row are left out, and hatched. By default a fine line over inputs and
+            events; or the cells that the estimator was fitted to, so that those that nobody
+            observed are left out (40 x 40 cells if the rows are no centres of cells). See
+            Notes for predictions there. A Pipeline needs it.
         events : array-like of shape (n_events,) or (n_events, n_columns), default=None
             Where events were, in the units of X, to draw.
         threshold : float, default=None
             Events per unit of exposure, positive. The default for maps is the mean of the rate
-            over the map; a curve has a dotted line there if it is given.
+            over the drawn cells that the estimator was fitted to, or all, if it was fitted to
+            none of them; a curve has a dotted line there if it is given.
         confidence_levels : sequence of float, default=(0.5, 0.9)
             Posterior probabilities of a curve's intervals.
         feature_names : sequence of str, default=None
-            Labels of the axes, with units; by default the columns' names that `fit` has seen.
+            Labels of the axes, with units; by default the columns' names that `fit` has seen,
+            or ``"date"`` for dates.
         unit : str, default="events per unit of exposure"
             Of the rate, such as ``"trees per hectare"``.
         convert : callable, default=None
-            From values of a single column to what its axis shows, such as dates.
+            From values of a single column to what its axis shows, such as dates; for a map
+            from rows of two columns to what the axis of one of them shows, shape (n_rows,).
+            `EventGrid.to_dates` does both.
         ax : matplotlib Axes, or array of two for a map, default=None
             Where to draw; by default a new figure.
 
@@ -176,8 +184,18 @@ class IntensityDisplay:
         TypeError
             For another estimator.
         ValueError
-            For more than two columns, cells that are no full grid, and a threshold that is not
-            positive.
+            For more than two columns, rows that are no cells' centres (less than a fifth of
+            their grid), a threshold that is not positive, and what `convert` cannot mean.
+
+        Notes
+        -----
+        A unit of one column is as long as one of the other where their ranges differ by a factor
+        of at most 3, and nothing is converted.
+
+        To draw predictions in cells that nobody observed, too, pass the centres of all of them.
+        Those of an `EventGrid` are
+        ``list(itertools.product(*((e[1:] + e[:-1]) / 2 for e in cells.edges)))``; ``cells.X``
+        are those that were observed.
 
         Examples
         --------
@@ -202,22 +220,25 @@ class IntensityDisplay:
         fitted = unwrap(caller, estimator, MCMCCoxProcessRegressor, hint)
         levels = check_levels(confidence_levels)
         points = rate_points(fitted, X, events)
-        n_columns = points.shape[1]
         what: dict[str, Any] = {
             "threshold": check_threshold(threshold),
-            "events": None if events is None else check_events(events, n_columns),
-            "feature_names": axis_labels(fitted, feature_names, n_columns),
+            "events": None if events is None else check_events(events, points.shape[1]),
+            "feature_names": axis_labels(X, points, estimator, feature_names),
             "unit": unit,
         }
-        new = fitted.transform(points)
-        mean = fitted.estimator.predict(new)
-        if n_columns == 1:
-            ends = [fitted.estimator.predict_interval(new, level) for level in levels]
-            what |= {"intervals": np.array(ends), "confidence_levels": levels}
-        else:
-            what["threshold"] = float(mean.mean()) if threshold is None else threshold
-            above = exceedance_probability(fitted.estimator, new, what["threshold"])
-            what["exceedance"] = above
+        is_map = points.shape[1] == 2
+        if is_map:
+            make_map(points, convert)  # to refuse what it does before anything is computed
+        with no_warning_of_names(X):
+            new = transformed(fitted, X, points)
+            mean = fitted.estimator.predict(new)
+            if is_map:
+                average = float(mean[were_fitted(fitted, new)].mean())
+                what["threshold"] = level = what["threshold"] or average
+                what["exceedance"] = exceedance_probability(fitted.estimator, new, level)
+            else:
+                ends = [fitted.estimator.predict_interval(new, level) for level in levels]
+                what |= {"intervals": np.array(ends), "confidence_levels": levels}
         display = cls(points, mean, **what)
         return display.plot(ax, convert=convert)
 
@@ -231,7 +252,7 @@ class IntensityDisplay:
         ax : matplotlib Axes, or array of two for a map, default=None
             A single Axes, of a grid, makes room for both maps. By default a new figure.
         convert : callable, default=None
-            From values of a single column to what its axis shows, such as dates.
+            As in `from_estimator`.
 
         Returns
         -------
@@ -245,7 +266,7 @@ class IntensityDisplay:
         if self.X.shape[1] == 1:
             self._plot_curve(ax, convert or (lambda x: x))
         else:
-            self._plot_maps(ax)
+            self._plot_maps(ax, convert)
         return self
 
     def _plot_curve(self, ax: Any, convert: Callable[[Array], Any]) -> None:
@@ -260,53 +281,32 @@ class IntensityDisplay:
             height = np.full(len(self.events), _RUG)
             style = {"color": "0.2", "markersize": 9.0, "transform": ax.get_xaxis_transform()}
             self.points_ += ax.plot(convert(self.events[:, 0]), height, "|", label="event", **style)
-        ax.set(xlabel=self._label(0), ylabel=f"rate ({self.unit})", xlim=(x[0], x[-1]))
+        label = self._label(0, are_dates(x))
+        ax.set(xlabel=label, ylabel=f"rate ({self.unit})", xlim=(x[0], x[-1]))
         ax.set_ylim(bottom=0.0)
         ax.legend(fontsize=SMALL, framealpha=0.9)
         hide_frame(ax)
 
-    def _plot_maps(self, ax: Any) -> None:
-        from matplotlib.colors import LinearSegmentedColormap
-
-        found = find_grid(self.X, smallest_share=1.0)
-        if found is None:
-            raise ValueError("X must have all combinations of the values of its two columns.")
-        axes, place = found[0].axes, np.argsort(found[1])
-        edges = [cell_edges(axis) for axis in axes]
-        spans = [float(edge[-1] - edge[0]) for edge in edges]
-        height = _SIDE * min(spans[1] / spans[0], 2.0)
-        used = np.ones((1, 2), dtype=bool)
-        self.figure_, grid = panels(ax, used, (2.0 * _SIDE + 2.6, height + 0.9))
-        self.axes_ = grid[0]
-        doubt = LinearSegmentedColormap.from_list("doubt", [BLUE, "#F2F2F2", ORANGE])
-        titles = ["Posterior mean of the rate", "Is the rate above the threshold?"]
-        values = [self.mean, self.exceedance]
-        styles: list[dict] = [
-            {"cmap": "cividis", "vmin": 0.0},
-            {"cmap": doubt, "vmin": 0.0, "vmax": 1.0},
-        ]
+    def _plot_maps(self, ax: Any, convert: Callable[[Array], Any] | None) -> None:
+        drawn = make_map(self.X, convert)
+        self.figure_, self.axes_ = make_panels(ax, drawn)
+        xlabel, ylabel = (self._label(i, drawn.is_date[i]) for i in range(2))
+        xlabel += "\n(hatched: left out)" if drawn.has_gaps else ""
         labels = [f"rate ({self.unit})", f"P(rate > {self.threshold:.4g} {self.unit})"]
-        for panel, title, value, style, label in zip(
-            self.axes_, titles, values, styles, labels, strict=True
+        values: list[Any] = [self.mean, self.exceedance]
+        for panel, value, label, style in zip(
+            self.axes_, values, labels, map_styles(), strict=True
         ):
-            cells = np.asarray(value)[place].reshape(found[0].shape)
-            mesh = panel.pcolormesh(*edges, cells.T, rasterized=True, **style)
+            mesh, bar = draw_map(panel, drawn, value, style, label)
             self.meshes_.append(mesh)
-            bar = panel.inset_axes(_BAR)
-            self.colorbars_.append(self.figure_.colorbar(mesh, cax=bar, label=label))
-            panel.set(xlabel=self._label(0), ylabel=self._label(1), aspect="equal")
-            panel.set_title(title, fontsize="medium")
-        self._draw_events()
+            self.colorbars_.append(bar)
+            panel.set(xlabel=xlabel, ylabel=ylabel)
+        self.axes_[0].set_title("Posterior mean of the rate", fontsize="medium")
+        self.axes_[1].set_title("Is the rate above the threshold?", fontsize="medium")
+        if self.events is not None:
+            self.points_ += draw_events(self.axes_, drawn, self.events, convert)
 
-    def _draw_events(self) -> None:
-        if self.events is None:
-            return
-        styles: list[dict] = [
-            {"color": "white", "markersize": 3.5, "markeredgecolor": "black"},
-            {"color": "black", "markersize": 2.5},
-        ]
-        for panel, style in zip(self.axes_, styles, strict=True):
-            self.points_ += panel.plot(*self.events.T, "o", **style)
-
-    def _label(self, column: int) -> str:
-        return f"x{column}" if self.feature_names is None else self.feature_names[column]
+    def _label(self, column: int, is_date: bool) -> str:
+        if self.feature_names is not None:
+            return self.feature_names[column]
+        return "date" if is_date else f"x{column}"

@@ -74,6 +74,12 @@ def _(estimator: MCMCCoxProcessRegressor, X: Any, levels: Sequence[float], targe
 
 @observed.register
 def _(estimator: MCMCCoxProcessRegressor, y: Any, exposure: Any, target: Any) -> Array:
+    if exposure is None and estimator._had_exposure:
+        raise ValueError(
+            "exposure must be given along with y, for the points are counts divided by it, and fit "
+            "was given exposures other than 1; got None. Pass exposure=... of the rows, or leave y "
+            "out to draw no points."
+        )
     counts = np.asarray(y, dtype=np.float64)
     return (counts / check_exposure(exposure, len(counts)))[None]
 

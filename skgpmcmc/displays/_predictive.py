@@ -10,8 +10,16 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
 from ..estimators._inputs import check_at_least_one
-from ._checks import as_matrix, check_levels, unwrap
-from ._columns import column_names, describe_held, find_column, held_at
+from ._checks import check_levels, unwrap
+from ._columns import (
+    column_names,
+    describe_held,
+    find_column,
+    held_at,
+    numbers_of,
+    read_columns,
+    rows_along,
+)
 from ._predictions import curves, observed
 from ._style import (
     BLUE,
@@ -126,7 +134,7 @@ class PredictiveDisplay:
         y: Any = None,
         *,
         feature: int | str = 0,
-        held: str | Mapping[int | str, float] = "median",
+        held: str | Mapping[int | str, Any] = "median",
         target: Any = None,
         exposure: Any = None,
         confidence_levels: Sequence[float] = (0.5, 0.9),
@@ -147,7 +155,7 @@ class PredictiveDisplay:
             Any fitted estimator of this package, or a Pipeline that ends in one.
         X : array-like of shape (n_samples, n_features)
             Data. They say how far the curve goes, what the other columns are held at, and
-            where the points are.
+            where the points are. For a Pipeline a data frame may have columns that are no numbers.
         y : array-like of shape (n_samples,), default=None
             Targets, labels or counts to draw; none by default. With several columns a point
             need not lie near the curve: its other columns have other values.
@@ -155,11 +163,13 @@ class PredictiveDisplay:
             The column that varies, by its number or name.
         held : {"median", "mean"} or dict, default="median"
             What the other columns are held at: their medians or means in X, or number or name
-            of a column -> value (those left out are at their medians).
+            of a column -> value (those left out are at their medians). Columns that are no
+            numbers are held at their most frequent value.
         target : label, default=None
             Which class. By default the second one of two, and all of more.
         exposure : float or array-like of shape (n_samples,), default=None
-            Of counts; the points are counts divided by it. 1 by default.
+            Of counts; the points are counts divided by it. By default 1 if `fit` had no other
+            exposures, and otherwise an error, if there is a y.
         confidence_levels : sequence of float, default=(0.5, 0.9)
             Probabilities of the intervals. Of several classes only the narrowest are drawn.
         grid_resolution : int, default=100
@@ -185,7 +195,8 @@ class PredictiveDisplay:
         TypeError
             For an estimator of another package.
         ValueError
-            For an unknown column or class, and data of the wrong shape.
+            For an unknown column or class, data of the wrong shape, and counts without the
+            exposure that they need.
 
         Examples
         --------
@@ -208,25 +219,25 @@ class PredictiveDisplay:
         fitted = unwrap(caller, estimator)
         check_at_least_one("grid_resolution", grid_resolution)
         levels = check_levels(confidence_levels)
-        values, names = as_matrix("X", X), column_names(X, estimator, feature_names)
+        columns, names = read_columns(fitted, X), column_names(X, estimator, feature_names)
         column = find_column("feature", feature, names)
-        x = np.linspace(values[:, column].min(), values[:, column].max(), grid_resolution)
-        rows = np.tile(held_at(held, values, names), (grid_resolution, 1))
-        rows[:, column] = x
-        new = fitted.transform(type(X)(rows, columns=X.columns) if hasattr(X, "iloc") else rows)
-        found = curves(fitted.estimator, new, levels, target)
+        values = numbers_of(columns[column], names[column])
+        x = np.linspace(np.nanmin(values), np.nanmax(values), grid_resolution)
+        rows = rows_along(X, columns, held_at(held, columns, names), column, x)
         y_observed = None
         if y is not None:
             check_consistent_length(X, y)
             y_observed = observed(fitted.estimator, y, exposure, target)
-        others = "" if len(names) == 1 else f"\n(the other columns: {describe_held(held)})"
+        found = curves(fitted.estimator, fitted.transform(rows), levels, target)
+        del columns[column]
+        others = f"\n(the other columns: {describe_held(held, columns)})" if columns else ""
         display = cls(
             x,
             found.mean,
             found.intervals,
             confidence_levels=levels,
             labels=found.labels,
-            x_observed=None if y is None else values[:, column],
+            x_observed=None if y is None else values,
             y_observed=y_observed,
             is_probability=found.is_probability,
             xlabel=names[column] + others,

@@ -19,6 +19,8 @@ GREY, PALE_GREY = "0.35", "0.8"
 BLUES = ("#D6E8F4", "#9CC7E2", "#5FA3CF")
 SMALL = 8
 _NOTE_WIDTH = 60
+# Powers of ten of numbers that are written out, and intervals of an axis, at most.
+_WRITTEN_OUT, _N_TICKS = (-4, 9), 5
 # Ratios of the ends of a logarithmic axis; up to each it has ticks at these digits.
 _NARROW = 5.0
 _DIGITS = ((30.0, (1.0, 2.0, 5.0)), (3e3, (1.0, 3.0)), (np.inf, (1.0,)))
@@ -133,6 +135,33 @@ def label_log_axis(axis: Any, low: float, high: float) -> None:
         axis.set_major_locator(LogLocator(subs=subs, numticks=5))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(_plain))
+
+
+def plain_numbers(axis: Any, n_most: float = np.inf) -> None:
+    """Write numbers out, without a factor or an offset, such as coordinates in metres have.
+
+    Parameters
+    ----------
+    axis : matplotlib Axis
+    n_most : float
+        Labels that there is room for.
+    """
+    from matplotlib.ticker import MaxNLocator, ScalarFormatter
+
+    n_ticks = int(np.clip(n_most - 1.0, 1, _N_TICKS))
+    formatter = ScalarFormatter(useOffset=False)
+    formatter.set_powerlimits(_WRITTEN_OUT)
+    axis.set_major_formatter(formatter)
+    axis.set_major_locator(MaxNLocator(n_ticks, steps=[1, 2, 2.5, 5, 10]))
+
+
+def concise_dates(axis: Any) -> None:
+    """Put a few dates on an axis, each without what it shares with the others."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(minticks=3, maxticks=_N_TICKS + 1)
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(ConciseDateFormatter(locator))
 
 
 def _plain(value: float, position: int) -> str:
