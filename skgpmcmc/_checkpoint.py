@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from . import _plain
 from ._chain import ChainSnapshot
 from ._coupled import GroupSnapshot
-from ._files import is_part, remove_parts, replace_file, save_arrays
+from ._files import is_part, load_arrays, remove_parts, replace_file, save_arrays
 from ._model import LatentGaussianModel
 from .likelihoods import Sites
 from .representations._noise import FrozenSites
@@ -42,6 +43,44 @@ _CLASSES = (
 )
 
 
+def checkpoint_directory(path: str | os.PathLike) -> Path:
+    """Return the absolute path of a directory, in which ~ is the user's own.
+
+    Raises
+    ------
+    ValueError
+        If there can be none of that name.
+    """
+    try:
+        name = os.fsdecode(path)
+        if not name or "\0" in name:
+            raise ValueError("no name has null characters" if name else "no directory has no name")
+        directory = Path(name).expanduser().absolute()
+        os.fsencode(directory)
+    except (ValueError, RuntimeError, OSError) as error:
+        raise ValueError(
+            f"checkpoint must be the path of a directory; got {path!r} ({error}). Pass a directory "
+            "that is new, or None."
+        ) from error
+    return directory
+
+
+def differences(
+    new: Mapping[str, str], old: Mapping[str, str], depends: Mapping[str, Set[str]]
+) -> list[str]:
+    """Return the names of what differs, but not because of something else that does.
+
+    Parameters
+    ----------
+    new, old : dict
+        Name -> string.
+    depends : dict
+        Name -> names of what the string of it depends on; those without any may be missing.
+    """
+    changed = [name for name, value in new.items() if old.get(name) != value]
+    return [name for name in changed if depends.get(name, set()).isdisjoint(changed)]
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """A directory with draws and states of the chains of one fit.
@@ -52,10 +91,13 @@ class Checkpoint:
         The directory; `open` makes it.
     description : dict
         What the user knows it as -> string; all that the draws depend on but the seed.
+    depends : dict
+        Which entries of it depend on which others; see `differences`.
     """
 
     path: Path
     description: dict[str, str]
+    depends: Mapping[str, Set[str]] = field(default_factory=dict)
 
     def open(self, entropy: list[int], *, seed_is_given: bool) -> list[int]:
         """Return the entropy of the chains that are there; a new directory gets the given one.
@@ -89,8 +131,7 @@ class Checkpoint:
         old = self._read(file)
         changed = [
             f"{name} (was {old.get(name)})" if name.startswith("version") else name
-            for name, value in self.description.items()
-            if old.get(name) != value
+            for name in self._differences(old)
         ]
         if seed_is_given and old["entropy"] != entropy:
             changed.append("random_state")
@@ -101,6 +142,11 @@ class Checkpoint:
                 "one to start afresh. (Searches and cross-validation fit many times: None there.)"
             )
         return list(old["entropy"])
+
+    def _differences(self, old: dict[str, Any]) -> list[str]:
+        """Return what differs; that there are entries of other names means another estimator."""
+        changed = differences(self.description, old, self.depends)
+        return changed if all(name in old for name in changed) else ["the estimator"]
 
     def _content(self, entropy: list[int]) -> dict[str, Any]:
         return {"format": _FORMAT, "entropy": entropy, **self.description}
@@ -220,8 +266,9 @@ class ChainFile:
         except MemoryError:
             raise
         except Exception as error:
+            reason = str(error) if isinstance(error, ValueError | OSError) else repr(error)
             raise ValueError(
-                f"the checkpoint's {str(self._directory)!r} is damaged ({error!r}). Delete that "
+                f"the checkpoint's {str(self._directory)!r} is damaged ({reason}). Delete that "
                 "directory: its chain begins anew, to the same draws."
             ) from error
         if n_saved > n_draws:
@@ -242,10 +289,10 @@ class ChainFile:
             drawn.n_kept = bounds[-1]
         draws[0].snapshots = state["snapshots"]
         for first, end in itertools.pairwise(bounds):
-            with np.load(self._file_of(first, end), allow_pickle=False) as file:
-                for c, drawn in enumerate(draws):
-                    for name, values in drawn.arrays().items():
-                        values[first:end] = file[f"{name}-{c}"]
+            saved = load_arrays(self._file_of(first, end))
+            for c, drawn in enumerate(draws):
+                for name, values in drawn.arrays().items():
+                    values[first:end] = saved[f"{name}-{c}"]
         return draws
 
     def _file_of(self, first: int, end: int) -> Path:

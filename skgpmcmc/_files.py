@@ -58,3 +58,23 @@ def remove_parts(directory: Path) -> None:
 def save_arrays(file: BinaryIO, arrays: dict[str, Any]) -> None:
     """Write named arrays as an npz file, uncompressed."""
     np.savez(file, **arrays)
+
+
+def load_arrays(path: Path) -> dict[str, Any]:
+    """Read what `save_arrays` wrote.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is no such file, or holds anything else.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (MemoryError, OSError):
+        raise
+    except Exception:
+        # numpy's own message says how to read a file that may run code.
+        raise ValueError(f"{path.name} holds no plain arrays") from None

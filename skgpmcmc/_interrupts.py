@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -19,12 +20,14 @@ class StopSignal:
     ----------
     path : Path, optional
         Of a file that stands for the signal in other processes, to which this object is
-        pickled. Without it the signal reaches chains of this process only.
+        pickled, in a directory that was made for it. Without it the signal reaches chains of
+        this process only.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._is_set = False
+        self._maker = os.getpid()
         self._parent: int | None = None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -36,15 +39,24 @@ class StopSignal:
         """Tell the chains to stop."""
         self._is_set = True
         if self._path is not None:
-            self._path.touch()
+            # Where that fails, a second Ctrl-C ends the chains of other processes.
+            with suppress(OSError):
+                self._path.touch()
 
     def is_set(self) -> bool:
         """Return whether the chains are to stop."""
         if not self._is_set and self._parent is not None:
             # In the process where it was made `set` is enough: no file is looked for.
             orphaned = self._parent != os.getppid()
+            if orphaned:
+                self._remove_directory()
             self._is_set = orphaned or (self._path is not None and self._path.exists())
         return self._is_set
+
+    def _remove_directory(self) -> None:
+        """Delete what the process that made the signal would have, if it is that which died."""
+        if self._path is not None and self._parent == self._maker:
+            shutil.rmtree(self._path.parent, ignore_errors=True)
 
 
 @contextmanager

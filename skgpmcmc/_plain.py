@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._files import replace_file, save_arrays
+from ._files import load_arrays, replace_file, save_arrays
 from ._linalg import Array
 
 # The entry of a file that is no array of the object.
@@ -52,8 +52,7 @@ def load(path: Path, classes: Collection[type]) -> Any:
     ValueError
         If the file is not of this kind.
     """
-    with np.load(path, allow_pickle=False) as file:
-        arrays = {name: file[name] for name in file.files}
+    arrays = load_arrays(path)
     tree = json.loads(arrays.pop(_TREE).tobytes())
     return _decode(tree, arrays, {c.__name__: c for c in classes})
 

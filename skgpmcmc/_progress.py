@@ -173,6 +173,39 @@ def watching(directory: Path, listener: Listener) -> Iterator[None]:
         raise errors[0]
 
 
+class _Output:
+    """The standard output, until it cannot be written to: it is silent from then on.
+
+    A closed pipe is no reason to lose chains. Nor may its error reach tqdm, which keeps a lock
+    when a write raises: its bars, and the end of the process, would wait for it for ever.
+    """
+
+    def __init__(self) -> None:
+        self._stream: Any = sys.stdout
+        self._is_silent = self._stream is None
+
+    def __getattr__(self, name: str) -> Any:
+        # Such as the encoding and the width, which tqdm asks for.
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text, or do nothing."""
+        self._use("write", text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Show what was written, or do nothing."""
+        self._use("flush")
+
+    def _use(self, method: str, *args: str) -> None:
+        if self._is_silent:
+            return
+        try:
+            getattr(self._stream, method)(*args)
+        except (OSError, ValueError):  # the latter from a file that is closed
+            self._is_silent = True
+
+
 class Lines:
     """Prints a line a few times for each chain.
 
@@ -188,6 +221,7 @@ class Lines:
         self._n_chains, self._n_at_once = n_chains, n_at_once
         self._latest: dict[int, Report] = {}
         self._next_line: dict[int, int] = {}
+        self._output = _Output()
 
     def __call__(self, report: Report) -> None:
         """Print a line if it is time for one."""
@@ -197,7 +231,7 @@ class Lines:
         if line < self._next_line.get(report.chain, 0) and not is_end_of_warmup:
             return
         self._next_line[report.chain] = line + 1
-        print(self._text(report), flush=True)
+        print(self._text(report), file=self._output, flush=True)
 
     def close(self) -> None:
         """Print nothing more."""
@@ -259,7 +293,7 @@ class Bar:
         self._latest[report.chain] = report
         if self._bar is None:
             total = self._n_chains * report.n_iterations
-            self._bar = self._make(total=total, desc=f"{self._n_chains} chains", file=sys.stdout)
+            self._bar = self._make(total=total, desc=f"{self._n_chains} chains", file=_Output())
         warm = sum(r.n_done >= r.n_warmup for r in self._latest.values())
         self._bar.set_postfix_str(f"{warm} past the warm-up", refresh=False)
         self._bar.update(report.n_done - (before.n_done if before else 0))

@@ -392,3 +392,8 @@ def test_trajectories_without_a_gradient(model, words):
     model.set_params(hyperparameter_update="hmc", **SHORT)
     words = ["hyperparameter_update='hmc' needs a representation with a gradient", *words]
     check_message(lambda: model.fit(X, TARGETS[type(model)]), words)
+
+
+def test_whole_numbers_beyond_the_floats_are_no_real_numbers():
+    with pytest.raises(ValueError, match="y must be real numbers; got"):
+        Poisson([1, 10**400])

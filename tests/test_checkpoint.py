@@ -240,12 +240,17 @@ def saved(tmp_path_factory):
     [
         ({"X": X + 1e-12}, "X"),
         ({"y": SIGNAL > 0.6}, "y, sample_weight, trials or exposure"),
-        ({"kernel": KERNEL + KERNEL}, "kernel; priors"),
+        ({"kernel": KERNEL + KERNEL}, "kernel"),
+        ({"mean": "constant"}, "mean"),
+        ({"mean": "constant", "X": X + 1.0, "random_state": 1}, "mean; X; random_state"),
+        ({"X": X + 1.0, "y": SIGNAL > 0.6}, "X; y, sample_weight, trials or exposure"),
         ({"n_warmup": 7}, "n_warmup"),
+        ({"n_warmup": 7, "y": SIGNAL > 0.6}, "n_warmup; y, sample_weight, trials or exposure"),
         ({"n_chains": 2}, "n_chains"),
         ({"thin": 2}, "thin"),
         ({"random_state": 1}, "random_state"),
         ({"priors": {"k2__length_scale": stats.lognorm(1.0)}}, "priors"),
+        ({"priors": {"k2__length_scale": stats.lognorm(1.0)}, "thin": 2}, "thin; priors"),
         ({"hyperparameter_update": RandomWalk(0.3)}, "hyperparameter_update"),
         ({"representation": "surr-site"}, "representation"),
     ],
@@ -261,7 +266,15 @@ def test_other_fits_are_refused(saved, change, words):
 
 def test_another_estimator_is_refused(saved):
     message = refusal(saved, X, SIGNAL, estimator=MCMCGaussianProcessRegressor, kernel=KERNEL)
-    assert "y, sample_weight, trials or exposure" in message
+    assert "these differ from it: the estimator. Pass" in message
+
+
+@pytest.mark.parametrize("change", [{"mean": "constant"}, {"alpha": 0.5}, {"normalize_y": True}])
+def test_parameters_that_change_what_is_made_of_y_are_named_alone(tmp_path, change):
+    MCMCGaussianProcessRegressor(checkpoint=tmp_path, **BASE).fit(X, SIGNAL)
+    options = {"estimator": MCMCGaussianProcessRegressor} | change
+    message = refusal(tmp_path, X, SIGNAL, **options)
+    assert f"these differ from it: {next(iter(change))}. Pass" in message
 
 
 @pytest.mark.parametrize(
@@ -300,6 +313,9 @@ def test_other_versions_are_refused(saved, tmp_path, package):
     edit(path / "checkpoint.json", **{f"version of {package}": "0.1.2"})
     message = refusal(path, X, SIGNAL > 0.0, kernel=KERNEL)
     assert f"these differ from it: version of {package} (was 0.1.2). Pass" in message
+    # What else is compared may be another because of the version.
+    edit(path / "checkpoint.json", X="hash of another version")
+    assert refusal(path, X, SIGNAL > 0.0, kernel=KERNEL) == message
 
 
 def test_fewer_draws_are_refused(saved):
@@ -355,6 +371,9 @@ def test_damaged_chains(saved, tmp_path, count, pattern, damage):
     message = refusal(tmp_path, X, SIGNAL > 0.0, kernel=KERNEL)
     assert f"{str(file.parent)!r} is damaged (" in message
     assert "Delete that directory: its chain begins anew, to the same draws." in message
+    assert "pickle" not in message
+    if file.exists():
+        assert f"is damaged ({file.name} holds no plain arrays). Delete" in message
 
 
 def test_directory_with_other_files_is_refused(tmp_path):
@@ -379,6 +398,46 @@ def test_file_in_place_of_the_directory_is_refused(tmp_path, below):
     message = refusal(tmp_path / "file" / below, X, SIGNAL > 0.0)
     assert "cannot be written to (" in message
     assert message.endswith("Pass a directory that can, or None.")
+
+
+class AsBytes:
+    def __init__(self, path):
+        self.path = path
+
+    def __fspath__(self):
+        return os.fsencode(self.path)
+
+
+@pytest.mark.parametrize("value", ["a\0b", "\ud800", "", AsBytes(""), "~nobody-of-this-name/x"])
+def test_what_names_no_directory_is_refused(tmp_path, monkeypatch, value):
+    monkeypatch.chdir(tmp_path)
+    message = refusal(value, X, SIGNAL > 0.0)
+    assert message.startswith("checkpoint must be the path of a directory; got ")
+    assert message.endswith("Pass a directory that is new, or None.")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_working_directory_that_is_gone_is_named(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    message = refusal("chains", X, SIGNAL > 0.0)
+    assert message.startswith("checkpoint must be the path of a directory; got 'chains' (")
+    monkeypatch.undo()
+
+
+@pytest.mark.parametrize("kind", [str, Path, AsBytes])
+def test_home_directory(tmp_path, monkeypatch, kind):
+    home, here = tmp_path / "home", tmp_path / "here"
+    home.mkdir()
+    here.mkdir()
+    monkeypatch.chdir(here)
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(home))
+    options = {"checkpoint": kind("~/chains"), **BASE}
+    MCMCGaussianProcessClassifier(**options).fit(X, SIGNAL > 0.0)
+    assert (home / "chains" / "checkpoint.json").exists()
+    assert list(here.iterdir()) == []
 
 
 @pytest.mark.parametrize("value", [3, True, 1.5, b"bytes"])

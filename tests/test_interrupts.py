@@ -254,6 +254,34 @@ def test_process_whose_parent_died_stops(tmp_path, monkeypatch):
     assert not here.is_set()
 
 
+def test_signal_whose_directory_is_gone_still_stops_this_process(tmp_path):
+    stop = StopSignal(tmp_path / "gone" / "stop")
+    stop.set()
+    assert stop.is_set()
+
+
+def test_process_whose_parent_died_removes_what_that_left_behind(tmp_path, monkeypatch):
+    directory = tmp_path / "skgpmcmc-x"
+    directory.mkdir()
+    (directory / "progress-0").touch()
+    stop = StopSignal(directory / "stop")
+    here, parent = os.getpid(), os.getppid()
+    for number in (here, parent, 1):
+        # Its parent is another process, such as a nanny of Dask's, unless that made the signal.
+        monkeypatch.setattr(os, "getppid", lambda: parent)
+        other = pickle.loads(pickle.dumps(stop))
+        monkeypatch.setattr(os, "getppid", lambda number=number: number)
+        assert other.is_set() == (number != parent)
+        assert directory.exists()
+    monkeypatch.setattr(os, "getppid", lambda: here)
+    worker = pickle.loads(pickle.dumps(stop))
+    assert not worker.is_set()
+    assert directory.exists()
+    monkeypatch.setattr(os, "getppid", lambda: 1)
+    assert worker.is_set()
+    assert list(tmp_path.iterdir()) == []
+
+
 # Processes that die
 
 

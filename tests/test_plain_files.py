@@ -2,14 +2,16 @@
 
 import math
 import os
+import pickle
 import time
+import traceback
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from skgpmcmc import _plain
-from skgpmcmc._files import is_part, remove_parts, replace_file
+from skgpmcmc._files import is_part, load_arrays, remove_parts, replace_file
 
 
 class Pair(NamedTuple):
@@ -110,9 +112,30 @@ class Bomb:
 def test_pickles_are_not_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.savez(tmp_path / "file.npz", tree=np.array([Bomb()], dtype=object))
-    with pytest.raises(ValueError, match="allow_pickle=False"):
+    with pytest.raises(ValueError, match=r"^file\.npz holds no plain arrays$"):
         _plain.load(tmp_path / "file.npz", [Thing])
     assert not (tmp_path / "exploded").exists()
+
+
+def test_files_that_hold_no_arrays(tmp_path):
+    """What numpy says of them may be how to read them all the same: nobody is to."""
+    good, path = tmp_path / "good.npz", tmp_path / "file.npz"
+    np.savez(good, a=np.arange(100.0))
+    assert list(load_arrays(good)) == ["a"]
+    contents = [b"", b"x", pickle.dumps(Bomb()), good.read_bytes()[:-50], good.read_bytes()[:50]]
+    np.save(tmp_path / "one.npy", np.arange(3))
+    contents.append((tmp_path / "one.npy").read_bytes())
+    contents.append(good.read_bytes().replace(np.float64(3.0).tobytes(), np.float64(4.0).tobytes()))
+    for content in contents:
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"^file\.npz holds no plain arrays$") as error:
+            load_arrays(path)
+        assert "".join(traceback.format_exception(error.value)).count("Error:") == 1
+
+
+def test_files_that_cannot_be_read_say_why(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"file\.npz"):
+        load_arrays(tmp_path / "file.npz")
 
 
 def test_write_that_fails_leaves_the_old_file(tmp_path):

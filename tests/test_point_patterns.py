@@ -164,6 +164,37 @@ def test_a_function_is_asked_about_each_event_too():
         bin_events([0.2, 0.8], bins=1, window=(0, 1), observed=lambda x: x[:, 0] > 0.5)
 
 
+@pytest.mark.parametrize("dtype", [object, bool, float])
+def test_masks_of_any_type(dtype):
+    spec = {"bins": 4, "window": (0, 4)}
+    cells = bin_events([0.5], **spec, observed=np.array([True, 1, False, 0.0], dtype=dtype))
+    assert_array_equal(cells.X, [[0.5], [1.5]])
+    half = bin_events([0.5], **spec, observed=np.array([np.True_, 0.25, 0, False], dtype=object))
+    assert_array_equal(half.exposure, [1.0, 0.25])
+    flags = bin_events([0.5], **spec, observed=lambda x: (x[:, 0] < 2).astype(dtype))
+    assert_array_equal(flags.X, cells.X)
+
+
+def test_masks_of_pandas():
+    pd = pytest.importorskip("pandas")
+    observed = pd.DataFrame([[True, False], [True, True]])
+    for dtype in (bool, object, "boolean"):
+        cells = bin_events([[0.5, 0.5]], 2, window=(0, 2), observed=observed.astype(dtype))
+        assert_array_equal(cells.is_observed, observed)
+
+
+def test_a_function_that_changes_its_argument_changes_nothing_else():
+    def observed(points):
+        points *= 0.0
+        return points[:, 0] >= 0.0
+
+    events = np.array([[0.5, 0.25], [0.75, 0.5]])
+    cells = bin_events(events, bins=3, window=(0, 1), observed=observed)
+    assert_array_equal(cells.events, [[0.5, 0.25], [0.75, 0.5]])
+    assert_array_equal(events, cells.events)
+    assert_array_equal(cells.y, bin_events(events, bins=3, window=(0, 1)).y)
+
+
 @pytest.mark.parametrize("shape", [(30,), (7, 5), (3, 4, 2)])
 def test_a_function_on_a_fine_grid_is_asked_in_parts(monkeypatch, shape):
     from skgpmcmc.point_patterns import _cells

@@ -1,11 +1,16 @@
 """Progress: lines, bars and scikit-learn's callbacks; none of it changes a draw."""
 
-import builtins
+import contextlib
+import io
 import math
+import os
 import pickle
+import subprocess
 import sys
+import threading
 import time
 import warnings
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -121,12 +126,17 @@ def test_bar():
     bar.close()
     (fake,) = made
     assert fake.options["total"] == 200
-    assert fake.options["file"] is sys.stdout
     assert fake.moves == [0, 20, 40, 0, 60, 40, -40, 40, 40]  # the first chain began again
     assert sum(fake.moves) == 200
     assert fake.text == "2 past the warm-up"
     assert not fake.open
     Bar(2, FakeBar).close()
+
+
+def test_bar_writes_to_the_standard_output(capsys):
+    bar = Bar(1, lambda file, **options: print("a bar", file=file) or FakeBar())
+    bar(reports(0)[0])
+    assert capsys.readouterr().out == "a bar\n"
 
 
 def test_bar_where_tqdm_is_installed():
@@ -214,16 +224,94 @@ def test_chains_that_are_on_disk_are_told_of(without_tqdm, capsys, tmp_path):
     assert all("60 of 60 iterations (40 after the warm-up, moved in " in line for line in printed)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_output_that_fails_ends_the_fit(without_tqdm, monkeypatch, n_jobs):
-    def fail(*args, **options):
-        raise BrokenPipeError("nobody reads this")
+class Broken(io.StringIO):
+    """An output that fails, from its first use or a later one on."""
 
-    monkeypatch.setattr(builtins, "print", fail)
-    model = classifier(n_jobs=n_jobs, verbose=1, n_draws=40 if n_jobs == 1 else 100_000)
-    with pytest.raises(BrokenPipeError, match="nobody reads this"):
-        model.fit(X, Y)  # soon: not at the end of a hundred thousand draws
-    assert not hasattr(model, "trace_")
+    encoding = "utf-8"
+
+    def __init__(self, error, after=0, fails="write"):
+        super().__init__()
+        self.error, self.after, self.fails = error, after, fails
+        self.n_tried = self.n_failed = 0
+
+    def use(self, name):
+        self.n_tried += 1
+        self.n_failed += self.n_failed > 0  # it is not left alone
+        if self.n_tried > self.after and name == self.fails:
+            self.n_failed = max(self.n_failed, 1)
+            raise self.error
+
+    def write(self, text):
+        self.use("write")
+        return super().write(text)
+
+    def flush(self):
+        self.use("flush")
+
+
+ERRORS = [BrokenPipeError("nobody reads this"), OSError(28, "No space left on device")]
+ERRORS.append(ValueError("I/O operation on closed file"))
+
+
+@pytest.fixture(params=["bar", "lines"])
+def kind(request):
+    if request.param == "bar":
+        pytest.importorskip("tqdm")
+    else:
+        request.getfixturevalue("without_tqdm")
+    return request.param
+
+
+@pytest.mark.parametrize("fails", ["write", "flush"])
+@pytest.mark.parametrize("after", [0, 2])
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+def test_output_that_fails_is_not_tried_again(kind, error, after, fails):
+    with contextlib.redirect_stdout(Broken(error, after, fails)) as output:
+        listener = terminal_progress(2, 1)
+        for report in reports(0, 20, 40, 60, 80, 100):
+            listener(report)
+            time.sleep(0.11 if kind == "bar" else 0.0)  # tqdm writes ten times a second
+        listener.close()
+    assert output.n_failed == 1
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("after", [0, 3])
+def test_fit_does_not_need_its_output(kind, whole, n_jobs, after):
+    """Twice: the first fit leaves no lock behind for which the second would wait."""
+    for _ in range(2):
+        with contextlib.redirect_stdout(Broken(ERRORS[0], after)):
+            model = classifier(n_jobs=n_jobs, verbose=1)
+            thread = threading.Thread(target=model.fit, args=(X, Y), daemon=True)
+            thread.start()
+            thread.join(timeout=60.0)
+        assert not thread.is_alive()
+        np.testing.assert_array_equal(model.trace_.theta, whole)
+
+
+def test_no_output_at_all(kind, monkeypatch, whole):
+    monkeypatch.setattr(sys, "stdout", None)
+    np.testing.assert_array_equal(classifier(verbose=1).fit(X, Y).trace_.theta, whole)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_process_whose_output_nobody_reads_ends(n_jobs):
+    script = (
+        "import sys, test_progress as t\n"
+        "model = t.classifier(verbose=1, n_jobs=int(sys.argv[1])).fit(t.X, t.Y)\n"
+        "print(model.n_iter_, file=sys.stderr)\n"
+    )
+    paths = [str(Path(__file__).parent), *sys.path]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w") as output:
+        result = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", script, str(n_jobs)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            stdout=output, stderr=subprocess.PIPE, text=True, timeout=100, check=False,
+        )  # fmt: skip
+    assert result.stderr.splitlines()[:1] == ["60"], result.stderr
 
 
 # scikit-learn's callbacks

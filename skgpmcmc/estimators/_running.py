@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import joblib
@@ -12,7 +11,7 @@ import numpy
 import scipy
 import sklearn
 
-from .._checkpoint import Checkpoint
+from .._checkpoint import Checkpoint, checkpoint_directory
 from .._model import LatentGaussianModel
 from .._progress import Bar, Lines, terminal_progress
 from .._sampler import run_groups
@@ -81,4 +80,8 @@ def _checkpoint(path: Any, continuation: Continuation) -> Checkpoint | None:
         "version of joblib": joblib.__version__,
         "version of Python": ".".join(platform.python_version_tuple()[:2]),
     }
-    return Checkpoint(Path(path).absolute(), versions | continuation.portable())
+    directory = checkpoint_directory(path)
+    prints = continuation.portable()
+    # Another version may take the same for something else.
+    depends = {name: continuation.depends(name) | versions.keys() for name in prints}
+    return Checkpoint(directory, versions | prints, depends)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pickle import PicklingError
 from typing import Any
 
 import joblib
 
+from .._checkpoint import differences
 from .._model import LatentGaussianModel
 from .._warn import warn_user
 from ..trace import Trace
@@ -28,6 +29,11 @@ _MAY_CHANGE = {
     "warm_start",
 }
 
+# Parameters on which neither the likelihood nor the priors depend.
+_OF_THE_RUN = {"n_chains", "n_latent_updates", "n_warmup", "thin"}
+
+_OBSERVATIONS = "y, sample_weight, trials or exposure"
+
 # In place of the hash of a value that has none.
 _IDENTITY = "identity:"
 
@@ -39,7 +45,7 @@ class Continuation:
     Attributes
     ----------
     parameters, data, priors : dict
-        What users know it as -> hash. Each depends on those before it.
+        What users know it as -> hash.
     """
 
     parameters: dict[str, str]
@@ -54,7 +60,7 @@ class Continuation:
         likelihoods = [model.likelihood for group in models for model in group]
         data = {
             "X": _hash(models[0][0].X),
-            "y, sample_weight, trials or exposure": _hash(likelihoods),
+            _OBSERVATIONS: _hash(likelihoods),
         }
         priors = [
             (prior.name, prior.distribution.dist.name, prior.distribution.args,
@@ -62,6 +68,13 @@ class Continuation:
             for prior in models[0][0].layout.priors
         ]  # fmt: skip
         return cls(parameters, data, {"priors": _hash(priors)})
+
+    def depends(self, name: str) -> Set[str]:
+        """Return what the fingerprint of a name depends on, beside what it is of."""
+        if name in self.parameters or name == "X":
+            return frozenset()
+        of_the_model = self.parameters.keys() - _OF_THE_RUN
+        return of_the_model if name == _OBSERVATIONS else of_the_model | self.data.keys()
 
     def portable(self) -> dict[str, str]:
         """Return all fingerprints, which mean the same in another process.
@@ -71,7 +84,7 @@ class Continuation:
         ValueError
             If a value cannot be pickled, and so has none.
         """
-        prints = self.parameters | self.data | self.priors
+        prints = self._prints()
         unknown = [name for name, value in prints.items() if value.startswith(_IDENTITY)]
         if unknown:
             raise ValueError(
@@ -80,6 +93,9 @@ class Continuation:
                 "and classes in a module, not as lambda or inside a function."
             )
         return prints
+
+    def _prints(self) -> dict[str, str]:
+        return self.parameters | self.data | self.priors
 
     def previous(self, estimator: Any) -> list[list[Trace]] | None:
         """Return the traces to be continued, None if there are none.
@@ -92,11 +108,9 @@ class Continuation:
         old: Continuation | None = getattr(estimator, "_continuation", None)
         if old is None:
             return None
-        changed = (
-            _differences(self.parameters, old.parameters)
-            or _differences(self.data, old.data)
-            or _differences(self.priors, old.priors)
-        )
+        prints = self._prints()
+        depends = {name: self.depends(name) for name in prints}
+        changed = differences(prints, old._prints(), depends)
         if changed:
             raise ValueError(
                 "warm_start=True continues the chains of the last fit, but these differ from it: "
@@ -118,10 +132,6 @@ class Continuation:
         if estimator.n_draws == first.n_draws:
             warn_user("warm_start=True without a larger n_draws adds no draws.", UserWarning)
         return traces
-
-
-def _differences(new: dict[str, str], old: dict[str, str]) -> list[str]:
-    return [name for name, value in new.items() if value != old[name]]
 
 
 def _hash(part: Any) -> str:

@@ -23,7 +23,7 @@ def as_floats(name: str, values: Any) -> NDArray:
         if array.dtype.kind in "cmM":  # numpy would drop imaginary parts, and units of time
             raise TypeError
         return array.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # whole numbers beyond the floats
         raise ValueError(f"{name} must be real numbers; got {reprlib.repr(shown)}.") from None
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,24 @@ from ._calendar import Calendar, is_date, read_dates
 _LARGEST_INTEGER = 2**53
 
 
+class Columns(NamedTuple):
+    """Columns of events, as users pass them.
+
+    Attributes
+    ----------
+    values : list of ndarray of shape (n_events,)
+        Numbers or dates.
+    labels : tuple of str
+        What errors call them.
+    names : tuple or None
+        Those of a data frame.
+    """
+
+    values: list[NDArray]
+    labels: tuple[str, ...]
+    names: tuple[Any, ...] | None
+
+
 @dataclass(frozen=True, eq=False)
 class Axes:
     """How the columns of events become inputs.
@@ -24,6 +43,8 @@ class Axes:
     ----------
     labels : tuple of str
         What errors call the columns.
+    names : tuple or None
+        Those of the columns of a data frame.
     date_axis : int or None
         The column that holds dates.
     calendar : Calendar or None
@@ -31,6 +52,7 @@ class Axes:
     """
 
     labels: tuple[str, ...]
+    names: tuple[Any, ...] | None = None
     date_axis: int | None = None
     calendar: Calendar | None = None
 
@@ -41,16 +63,33 @@ class Axes:
             return self.calendar.to_numbers(read_dates(name, values))
         return _read_numbers(name, values)
 
-    def inputs(self, name: str, columns: list[NDArray]) -> NDArray:
+    def inputs(self, name: str, columns: Columns) -> NDArray:
         """Return columns of events as inputs of shape (n_events, n_axes)."""
-        if len(columns) != len(self.labels):
+        self.check_names(name, columns.names)
+        if len(columns.values) != len(self.labels):
             raise ValueError(
                 f"{name} must have {len(self.labels)} columns, {', '.join(self.labels)}; got "
-                f"{len(columns)}."
+                f"{len(columns.values)}."
             )
         return np.column_stack(
-            [self.numbers(name, column, axis) for axis, column in enumerate(columns)]
+            [self.numbers(name, column, axis) for axis, column in enumerate(columns.values)]
         )
+
+    def check_names(self, name: str, names: tuple[Any, ...] | None) -> None:
+        """Raise a ValueError for columns of other names, or in another order, as scikit-learn.
+
+        Names that are no strings, such as pandas' own of 0, 1, ..., may be others.
+        """
+        own = self.names
+        if own is None or names is None or names == own:
+            return
+        text = f"The column names of {name} should match those of the events that were counted.\n"
+        if set(names) == set(own):
+            raise ValueError(text + "Column names must be in the same order as they were there.\n")
+        if not all(isinstance(column, str) for column in (*own, *names)):
+            return
+        text += _listed("Column names unseen there", names, own)
+        raise ValueError(text + _listed("Column names that are now missing", own, names))
 
     def describe(self, point: NDArray) -> str:
         """Return a point as text, its date as a date."""
@@ -60,7 +99,19 @@ class Axes:
         return f"({', '.join(parts)})"
 
 
-def split_columns(name: str, events: Any) -> tuple[list[NDArray], tuple[str, ...]]:
+def _listed(title: str, names: tuple[Any, ...], others: tuple[Any, ...]) -> str:
+    """Return a list of the names that are not among the others, nothing if there are none."""
+    missing = [column for column in names if column not in others]
+    return "\n- ".join([f"{title}:", *missing]) + "\n" if missing else ""
+
+
+def column_names(events: Any) -> tuple[Any, ...] | None:
+    """Return the names of a data frame's columns, None for anything else."""
+    is_frame = hasattr(events, "columns") and hasattr(events, "__getitem__")
+    return tuple(events.columns) if is_frame else None
+
+
+def split_columns(name: str, events: Any) -> Columns:
     """Return the columns of events, and what to call them.
 
     Parameters
@@ -74,9 +125,10 @@ def split_columns(name: str, events: Any) -> tuple[list[NDArray], tuple[str, ...
     ValueError
         For another number of dimensions, no columns, and masked entries.
     """
-    if hasattr(events, "columns") and hasattr(events, "__getitem__"):
-        columns = [np.asarray(events[column]) for column in events.columns]
-        labels = tuple(f"column {column!r}" for column in events.columns)
+    names = column_names(events)
+    if names is not None:
+        columns = _read_frame(name, events, names)
+        labels = tuple(f"column {column!r}" for column in names)
     else:
         if np.ma.is_masked(events):
             raise ValueError(f"{name} must not be masked; pass {name}.compressed() or rows of it.")
@@ -93,14 +145,24 @@ def split_columns(name: str, events: Any) -> tuple[list[NDArray], tuple[str, ...
         labels = tuple(f"column {axis}" for axis in range(len(columns)))
     if not columns or any(column.ndim != 1 for column in columns):
         raise ValueError(f"{name} must have one or more columns, each of a name of its own.")
-    return columns, labels
+    return Columns(columns, labels, names)
 
 
-def find_date_axis(columns: list[NDArray], labels: tuple[str, ...]) -> int | None:
+def _read_frame(name: str, frame: Any, names: tuple[Any, ...]) -> list[NDArray]:
+    try:
+        return [np.asarray(frame[column]) for column in names]
+    except TypeError as error:
+        raise ValueError(
+            f"{name} must be an array or a data frame whose columns can be read; got a "
+            f"{type(frame).__name__}. Pass its values, such as {name}.collect() of polars."
+        ) from error
+
+
+def find_date_axis(columns: Columns) -> int | None:
     """Return the column that holds dates; raise a ValueError where several do."""
-    found = [axis for axis, column in enumerate(columns) if is_date(column)]
+    found = [axis for axis, column in enumerate(columns.values) if is_date(column)]
     if len(found) > 1:
-        names = ", ".join(labels[axis] for axis in found)
+        names = ", ".join(columns.labels[axis] for axis in found)
         raise ValueError(f"events must have one column of dates at most; got dates in {names}.")
     return found[0] if found else None
 
@@ -154,7 +216,12 @@ def is_scalar(value: Any) -> bool:
 
 def _entries(values: Any) -> list[Any]:
     """Return the elements of a sequence; of what is none, nothing."""
-    return [] if is_scalar(values) else list(values)
+    if is_scalar(values) or isinstance(values, Mapping | Set):
+        return []
+    try:
+        return list(values)
+    except TypeError:  # such as polars' lazy frames
+        return []
 
 
 def _read_numbers(name: str, values: Any) -> NDArray:

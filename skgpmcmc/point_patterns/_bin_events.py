@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._axes import Axes, find_date_axis, is_scalar, split_bins, split_columns, split_window
+from ._axes import Axes, Columns, find_date_axis, is_scalar, split_bins, split_columns, split_window
 from ._calendar import make_calendar, read_dates, refuse_calendar
-from ._cells import ask, locate, make_edges, observed_fractions, volumes
+from ._cells import ask, exposures, locate, make_edges, observed_fractions, volumes
 from ._event_grid import EventGrid
 
 
@@ -104,11 +104,12 @@ def bin_events(
     array(['1851-07-02T12:00:00.000000', '1852-07-02T00:00:00.000000'],
           dtype='datetime64[us]')
     """
-    if outside not in ("raise", "drop"):
+    if not isinstance(outside, str) or outside not in ("raise", "drop"):
         raise ValueError(f"outside must be 'raise' or 'drop'; got {outside!r}.")
-    columns, labels = split_columns("events", events)
+    columns = split_columns("events", events)
+    labels = columns.labels
     bins, window = split_bins(bins, labels), split_window(window, labels)
-    axes = _make_axes(columns, labels, bins, window, unit, origin)
+    axes = _make_axes(columns, bins, window, unit, origin)
     points = axes.inputs("events", columns)
     edges = tuple(
         make_edges(axes, axis, bins[axis], window[axis], points[:, axis])
@@ -116,6 +117,7 @@ def bin_events(
     )
     sizes = volumes(edges)
     fractions = observed_fractions(observed, edges)
+    exposure = exposures(sizes, fractions)
     index = locate(points, edges)
     is_outside = index < 0
     is_hidden = ~is_outside & ~_was_observed(observed, fractions, points, index)
@@ -128,7 +130,7 @@ def bin_events(
     return EventGrid(
         X=_centres(edges)[is_observed],
         y=counts[is_observed],
-        exposure=(sizes * fractions)[is_observed],
+        exposure=exposure[is_observed],
         events=points[kept],
         edges=edges,
         is_observed=is_observed,
@@ -139,18 +141,14 @@ def bin_events(
 
 
 def _make_axes(
-    columns: list[NDArray],
-    labels: tuple[str, ...],
-    bins: list[Any],
-    window: list[Any],
-    unit: Any,
-    origin: Any,
+    columns: Columns, bins: list[Any], window: list[Any], unit: Any, origin: Any
 ) -> Axes:
     """Return how columns become inputs, by a calendar that starts where the window does."""
-    axis = find_date_axis(columns, labels)
+    labels = columns.labels
+    axis = find_date_axis(columns)
     if axis is None:
         refuse_calendar(unit, origin)
-        return Axes(labels)
+        return Axes(labels, columns.names)
     if origin is not None:
         name, start = "origin", origin
     elif window[axis] is not None:
@@ -158,10 +156,10 @@ def _make_axes(
     elif not is_scalar(bins[axis]):
         name, start = f"bins of {labels[axis]}", bins[axis][0]
     else:
-        dates = read_dates(f"events of {labels[axis]}", columns[axis])
+        dates = read_dates(f"events of {labels[axis]}", columns.values[axis])
         # Of no events any: that they need a window is said later.
         name, start = "events", dates.min() if len(dates) else np.datetime64(0, "D")
-    return Axes(labels, axis, make_calendar(name, start, unit))
+    return Axes(labels, columns.names, axis, make_calendar(name, start, unit))
 
 
 def _centres(edges: tuple[NDArray, ...]) -> NDArray:

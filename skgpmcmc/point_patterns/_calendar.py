@@ -25,6 +25,8 @@ _MICROSECONDS = {
     "ms": 1_000,
     "us": 1,
 }
+# That many fit into 64 bits, in either direction.
+_MOST_MICROSECONDS = 2.0**62
 _ALLOWED_UNITS = (
     "a number and one of W, D, h, m, s, ms, us, such as 'D' or '365.25D'; a numpy.timedelta64 or "
     "a datetime.timedelta. Months and years have no fixed length: pass '365.25D' for years"
@@ -53,9 +55,9 @@ class Calendar:
     def to_dates(self, numbers: Any) -> NDArray[np.datetime64]:
         """Return the dates of so many units since the origin, to the microsecond."""
         numbers = as_floats("X", numbers)
-        steps = numbers * self.unit
-        with np.errstate(invalid="ignore"):
-            is_date = np.abs(steps) < 2.0**62
+        with np.errstate(invalid="ignore", over="ignore"):
+            steps = numbers * self.unit
+            is_date = np.abs(steps) < _MOST_MICROSECONDS
         if not is_date.all():
             raise ValueError(
                 "X must be finite, and dates within 140,000 years of the origin "
@@ -98,18 +100,20 @@ def parse_unit(unit: Any) -> int:
         return _positive(unit // datetime.timedelta(microseconds=1), unit)
     if isinstance(unit, np.timedelta64):
         # numpy has no name for the unit but in the type's.
-        name = np.datetime_data(unit.dtype)[0]
+        name, step = np.datetime_data(unit.dtype)
         if name in _MICROSECONDS and not np.isnat(unit):
-            return _positive(int(unit.astype("timedelta64[us]").astype(np.int64)), unit)
+            # In Python's integers: numpy's wrap around without a word.
+            return _positive(int(unit.astype(np.int64)) * step * _MICROSECONDS[name], unit)
     elif isinstance(unit, str):
         match = re.fullmatch(r"\s*(\d*\.?\d*)\s*([A-Za-z]+)\s*", unit)
         if match and match[2] in _MICROSECONDS and match[1] != ".":
-            return _positive(round(float(match[1] or 1) * _MICROSECONDS[match[2]]), unit)
+            microseconds = float(match[1] or 1) * _MICROSECONDS[match[2]]
+            return _positive(round(min(microseconds, _MOST_MICROSECONDS)), unit)
     raise ValueError(f"unit must be {_ALLOWED_UNITS}; got {unit!r}.")
 
 
 def _positive(microseconds: int, unit: Any) -> int:
-    if not 1 <= microseconds < 2**62:
+    if not 1 <= microseconds < _MOST_MICROSECONDS:
         raise ValueError(f"unit must be from 1 microsecond to 140,000 years; got {unit!r}.")
     return microseconds
 

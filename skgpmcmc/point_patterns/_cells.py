@@ -6,6 +6,7 @@ import math
 import reprlib
 from collections.abc import Callable, Iterator
 from functools import reduce
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ _MOST_CELLS = 10_000_000
 _N_SUBPOINTS = 256
 # At which it is asked at once.
 _N_POINTS_AT_ONCE = 2**20
+# Smaller positive doubles have fewer digits.
+_SMALLEST = np.finfo(np.float64).tiny
 
 
 def make_edges(axes: Axes, axis: int, bins: Any, window: Any, column: NDArray) -> NDArray:
@@ -51,7 +54,7 @@ def make_edges(axes: Axes, axis: int, bins: Any, window: Any, column: NDArray) -
             f"got {reprlib.repr(window)}. Pass bins as a number, or None for this window."
         )
     edges = axes.numbers("bins", bins, axis)
-    if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0.0).all():
+    if edges.ndim != 1 or len(edges) < 2 or not (edges[1:] > edges[:-1]).all():
         raise ValueError(
             f"bins of {label} must be two edges or more, each larger than the one before; got "
             f"{reprlib.repr(list(bins))}."
@@ -101,12 +104,25 @@ def volumes(edges: tuple[NDArray, ...]) -> NDArray:
     check_n_cells(math.prod(len(edge) - 1 for edge in edges))
     with np.errstate(over="ignore"):
         sizes = reduce(np.multiply.outer, [np.diff(edge) for edge in edges])
-    if not (np.isfinite(sizes).all() and (sizes > 0.0).all()):
+    if not (np.isfinite(sizes).all() and (sizes >= _SMALLEST).all()):
         raise ValueError(
-            "window must be in units in which the volume of a cell is a positive and finite "
-            f"double; got volumes from {sizes.min()} to {sizes.max()}. Change the units."
+            "window must be in units in which the volume of a cell is from 2.3e-308 to 1.8e308; "
+            f"got volumes from {sizes.min()} to {sizes.max()}. Change the units."
         )
     return sizes
+
+
+def exposures(sizes: NDArray, fractions: NDArray) -> NDArray:
+    """Return the observed volume of each cell; raise a ValueError if it is hardly more than 0."""
+    exposure = sizes * fractions
+    bad = np.flatnonzero((fractions > 0.0) & (exposure < _SMALLEST))
+    if bad.size:
+        raise ValueError(
+            "observed must be 0, or so large that the exposure of a cell is at least 2.3e-308; got "
+            f"a fraction of {fractions.flat[bad[0]]} of a cell of {sizes.flat[bad[0]]:.6g}. Pass 0 "
+            "for cells that were not observed."
+        )
+    return exposure
 
 
 def locate(points: NDArray, edges: tuple[NDArray, ...]) -> NDArray[np.intp]:
@@ -153,7 +169,8 @@ def observed_fractions(observed: Any, edges: tuple[NDArray, ...]) -> NDArray:
 
 def ask(observed: Callable[[NDArray], Any], points: NDArray) -> NDArray:
     """Return what a function says about points; raise a ValueError if that is no answer."""
-    answers = _check_fractions("observed(points)", observed(points))
+    # A copy: the function may change its argument.
+    answers = _check_fractions("observed(points)", observed(points.copy()))
     if answers.shape != (len(points),):
         raise ValueError(
             f"observed(points) must be one number for each of the {len(points)} points; got the "
@@ -179,10 +196,26 @@ def _averages(observed: Callable, edges: tuple[NDArray, ...]) -> Iterator[NDArra
 
 
 def _check_fractions(name: str, values: Any) -> NDArray:
-    array = np.asarray(values)
-    if array.dtype.kind not in "biuf" or not ((array >= 0) & (array <= 1)).all():
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} must not be masked; pass {name}.filled(0), or whatever its masked entries are."
+        )
+    fractions = _numbers_or_none(values)
+    if fractions is None or not ((fractions >= 0.0) & (fractions <= 1.0)).all():
+        shown = values.tolist() if isinstance(values, np.ndarray) else values
         raise ValueError(
             f"{name} must be True or False, or the observed fraction, from 0 to 1; got "
-            f"{reprlib.repr(array.tolist())}."
+            f"{reprlib.repr(shown)}."
         )
-    return array.astype(np.float64)
+    return fractions
+
+
+def _numbers_or_none(values: Any) -> NDArray | None:
+    """Return numbers, True and False as a new array of floats, None where anything is neither."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "O" and all(isinstance(x, Real | np.bool_) for x in array.flat):
+            return array.astype(np.float64)
+    except (ValueError, OverflowError):  # ragged sequences, and whole numbers beyond all doubles
+        return None
+    return array.astype(np.float64) if array.dtype.kind in "biuf" else None

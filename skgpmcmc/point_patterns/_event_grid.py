@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..likelihoods._validation import as_floats
-from ._axes import Axes, is_scalar, split_columns
+from ._axes import Axes, column_names, is_scalar, split_columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,6 +104,7 @@ class EventGrid:
         ----------
         events : array-like of shape (n_events,) or (n_events, n_axes), Series or DataFrame
             As for `bin_events`; also one date, and dates as strings. They may lie anywhere.
+            Columns of DataFrames must have the same names in the same order.
 
         Returns
         -------
@@ -112,13 +113,12 @@ class EventGrid:
         Raises
         ------
         ValueError
-            For another number of columns, dates where the events were numbers or the other way
-            round, and what is not finite.
+            For another number of columns or other names, dates where the events were numbers or
+            the other way round, and what is not finite.
         """
         if is_scalar(events):
             events = [events]
-        columns, _ = split_columns("events", events)
-        return self._axes.inputs("events", columns)
+        return self._axes.inputs("events", split_columns("events", events))
 
     def to_dates(self, X: Any) -> NDArray[np.datetime64]:
         """Return the dates of inputs.
@@ -136,11 +136,12 @@ class EventGrid:
         Raises
         ------
         ValueError
-            If the events were no dates, or X has another number of columns.
+            If the events were no dates, or X has another number of columns or other names.
         """
         axes = self._axes
         if axes.date_axis is None or axes.calendar is None:
             raise ValueError("to_dates needs events that were dates; these were numbers.")
+        axes.check_names("X", column_names(X))
         numbers = as_floats("X", X)
         if numbers.ndim == 2:
             if numbers.shape[1] != len(self.edges):
