@@ -162,14 +162,14 @@ MUTATIONS = [
         "posterior",
     ),
     Mutation(
-        "_model.py",
+        "_collapsed_mean.py",
         "variance * (1.0 - variance * float(ones @ ones))",
         "variance * (1.0 + variance * float(ones @ ones))",
         "tests/test_trace.py",
         "prediction",
     ),
     Mutation(
-        "_model.py",
+        "_latent_state.py",
         "constant = -0.5 * _LOG_2PI * self.latent.shape[0]",
         "constant = 0.5 * _LOG_2PI * self.latent.shape[0]",
         "tests/test_trace.py",

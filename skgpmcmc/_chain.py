@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ._hyperparameters import propose_theta, slice_element
+from ._latent_state import LatentState
 from ._latents import update_latents, update_latents_around_approximation
 from ._linalg import Array
-from ._model import LatentGaussianModel, LatentState, Workspace
+from ._model import LatentGaussianModel, Workspace
 from ._settings import SamplerSettings, initial_widths
 from ._trajectories import Trajectories
 from .representations import (
@@ -133,7 +134,8 @@ class Chain:
             raise ValueError(
                 f"a proposal moves all hyperparameters at once, but the representation "
                 f"{self.settings.representation!r} holds {names} fixed. Use slice sampling "
-                "(hyperparameter_update='slice'), or another representation."
+                "(proposal=None, or hyperparameter_update='slice' of the estimators), or another "
+                "representation."
             )
         if not representation.prepare(self.state):
             raise ValueError(

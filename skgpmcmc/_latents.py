@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ._covariance import Factor
+from ._latent_state import LatentState
 from ._linalg import Array
-from ._model import LatentState, Workspace
+from ._model import Workspace
 from .updates import elliptical_slice_step
 
 

@@ -1,32 +1,33 @@
-"""The latent Gaussian model, and one chain's working state."""
+"""The latent Gaussian model, and one chain's working side of it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
+from ._collapsed_mean import log_normal_given, normal_parameters, offset_given
 from ._covariance import (
-    AnyPseudoPosterior,
     Covariance,
     Factor,
     GridCovariance,
+    check_kernel_call,
     describe_fault,
     make_covariance,
     separable_form,
 )
 from ._grid import Grid
+from ._latent_state import LatentState
 from ._linalg import Array
+from ._model_inputs import as_inputs, check_jitter, check_kernel_of, check_mean
 from ._parameters import ParameterLayout
-from .likelihoods import Likelihood, Sites
+from .likelihoods import Likelihood
 from .likelihoods._trial import check_likelihood
 from .priors import HyperparameterSpec, HyperPrior, log_uniform_default, resolve_priors
 
-_LOG_2PI = math.log(2.0 * math.pi)
 # How often a starting point, drawn from the prior, may fail.
 _MAX_STARTS = 100
 _MOST_ROWS_OF_A_MESSAGE = 500
@@ -40,7 +41,7 @@ class LatentGaussianModel:
     kernel : sklearn.gaussian_process.kernels.Kernel
         Covariance function of the latent variables.
     X : array-like of length n_latent
-        Distinct inputs.
+        Distinct inputs: rows of numbers, or whatever else the kernel takes.
     likelihood : Likelihood
         Holds the data; see `skgpmcmc.likelihoods`.
     priors : mapping, optional
@@ -75,10 +76,11 @@ class LatentGaussianModel:
     ------
     ValueError
         For an unknown name in `priors`, a missing or improper prior, a collapsed
-        mean whose prior is not normal, data that do not fit X, or a likelihood whose methods
-        return other shapes than they must.
+        mean whose prior is not normal, data or a kernel that do not fit X, or a likelihood whose
+        methods return other shapes than they must.
     TypeError
-        For a likelihood whose methods do not take ``(latent, params)``.
+        For anything that is no kernel or no likelihood, and for a likelihood whose methods do not
+        take ``(latent, params)``.
 
     Examples
     --------
@@ -110,19 +112,22 @@ class LatentGaussianModel:
         unset_bounds: tuple[float, float] | None = None,
         grid: Grid | None = None,
     ) -> None:
+        check_kernel_of(kernel)
+        check_likelihood(likelihood)
+        X = as_inputs(kernel, X)
+        check_kernel_call(kernel, X[:2])
         if len(X) != likelihood.n_latent:
             msg = (
                 f"X has {len(X)} rows, but the likelihood has {likelihood.n_latent} latent "
                 "variables. Give one row of X for each latent variable."
             )
             raise ValueError(msg)
-        check_likelihood(likelihood)
         if grid is not None and grid.n != len(X):
             raise ValueError(
                 f"X must be the {grid.n} points of the grid, in their order; got {len(X)} rows."
             )
-        if mean not in ("zero", "constant"):
-            raise ValueError(f"mean must be 'zero' or 'constant'; got {mean!r}.")
+        check_mean(mean)
+        check_jitter(jitter)
         self.kernel = kernel
         self.X = X
         self.likelihood = likelihood
@@ -153,7 +158,7 @@ class LatentGaussianModel:
         sizes = {spec.name: spec.size for spec in specs}
         self.mean_prior: tuple[float, float] | None = None
         if constant and collapse:
-            self.mean_prior = _normal_parameters(resolved.pop(n_kernel))
+            self.mean_prior = normal_parameters(resolved.pop(n_kernel))
             del sizes["mean"]
         location = self.mean_prior[0] if self.mean_prior else 0.0
         samples_mean = constant and not collapse
@@ -170,59 +175,6 @@ def _kernel_specs(kernel: Kernel, names: Mapping[str, str]) -> list[Hyperparamet
         for h in kernel.hyperparameters
         if not h.fixed
     ]
-
-
-def _normal_parameters(prior: HyperPrior) -> tuple[float, float]:
-    """Return location and standard deviation of a normal prior of the mean offset."""
-    if prior.distribution.dist.name != "norm" or not np.isinf(prior.support).all():
-        msg = (
-            "a collapsed mean needs a normal prior for 'mean'; got "
-            f"{prior.distribution.dist.name}. Give scipy.stats.norm(loc, scale), or sample the "
-            "mean (collapse_mean=False)."
-        )
-        raise ValueError(msg)
-    return float(prior.distribution.mean()), float(prior.distribution.std())
-
-
-@dataclass(slots=True, eq=False)
-class LatentState:
-    """A point of the joint space of hyperparameters and latent variables.
-
-    Attributes
-    ----------
-    theta : ndarray of shape (n_parameters,)
-        Hyperparameters on their sampling scale.
-    factor : CholeskyFactor or GridFactor
-        Of the covariance at theta.
-    mean : float
-        Prior mean m of the latent variables.
-    params : tuple of float
-        The likelihood's own parameters, natural scale.
-    latent, whitened : ndarray of shape (n_latent,)
-        f, and z with f = m + L z.
-    log_likelihood : float
-        log L(f).
-    sites : Sites
-        Site precisions and shifts at theta.
-    pseudo : PseudoPosterior or GridPseudoPosterior
-        The factor of the pseudo-posterior that these sites make.
-    """
-
-    theta: Array
-    factor: Factor
-    mean: float
-    params: tuple[float, ...]
-    latent: Array
-    whitened: Array
-    log_likelihood: float
-    # Set by the representations that use them, and only read by these.
-    sites: Sites = None  # type: ignore[assignment]
-    pseudo: AnyPseudoPosterior = None  # type: ignore[assignment]
-
-    def complete_data_log_likelihood(self) -> float:
-        """Return log L(f) + log N(f; m, K_theta)."""
-        constant = -0.5 * _LOG_2PI * self.latent.shape[0]
-        return self.log_likelihood + self.factor.log_normal(self.whitened) + constant
 
 
 class Workspace:
@@ -324,28 +276,16 @@ class Workspace:
     ) -> tuple[float, float]:
         """Draw the mean offset that was integrated out, from its exact conditional.
 
-        With K' = K + tau^2 1 1^T and z = L'^-1 (f - m0), a = L'^-1 1, the conditional
-        of m given f is normal with mean m0 + tau^2 a.z and variance
-        tau^2 (1 - tau^2 a.a).
-
         Returns
         -------
         mean, log_normal : float
-            The draw m, and log N(f; m, K) without the offset's variance, by Bayes'
-            rule: log N(f; m0, K') + log p(m given f) - log p(m).
+            The draw m, and log N(f; m, K) without the offset's variance.
         """
         assert self.model.mean_prior is not None
-        location, scale = self.model.mean_prior
-        variance = scale**2
-        ones = state.factor.whiten(np.ones(self.model.n_latent))
-        centre = location + variance * float(ones @ state.whitened)
-        spread = math.sqrt(max(variance * (1.0 - variance * float(ones @ ones)), 0.0))
-        normal = rng.standard_normal()
-        mean = centre + spread * normal
-        log_marginal = state.factor.log_normal(state.whitened) - 0.5 * _LOG_2PI * len(ones)
-        log_conditional = -0.5 * normal**2 - math.log(spread) if spread else math.inf
-        log_prior = -0.5 * ((mean - location) / scale) ** 2 - math.log(scale)
-        return mean, log_marginal + log_conditional - log_prior
+        given = self.model.mean_prior, state.factor, state.whitened
+        centre, spread = offset_given(*given)
+        mean = centre + spread * rng.standard_normal()
+        return mean, log_normal_given(*given, mean)
 
 
 def _covariance(model: LatentGaussianModel, gradient: bool, on_grid: bool) -> Covariance[Any]:

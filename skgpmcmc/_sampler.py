@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ._checkpoint import Checkpoint
+from ._covariance import has_gradient
 from ._linalg import Array
 from ._model import LatentGaussianModel
+from ._origin import check_continuation, check_kind
 from ._parallel import Task, run_tasks
 from ._progress import Listener
 from ._run_chain import Target
-from ._settings import SamplerSettings
+from ._settings import SamplerSettings, recorded
 from ._warn import warn_user
 from .exceptions import ChainDiedError
-from .representations import check_representation
+from .representations import check_representation, representation_class
 from .trace import ChainDraws, Trace
 
 
-def run_chains(model: LatentGaussianModel, settings: SamplerSettings, **options: Any) -> Trace:
+def run_chains(
+    model: LatentGaussianModel,
+    settings: SamplerSettings,
+    *,
+    n_chains: int = 4,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    theta: Any = None,
+    previous: Trace | None = None,
+    verbose: int = 0,
+) -> Trace:
     """Run independent chains of one latent function.
 
     Parameters
@@ -30,21 +43,34 @@ def run_chains(model: LatentGaussianModel, settings: SamplerSettings, **options:
         The target.
     settings : SamplerSettings
         How it is sampled.
-    **options
-        All optional: `n_chains` (4 by default), `random_state`, which determines every draw,
-        `n_jobs` chains that run at the same time, as joblib takes it, starting points `theta`
-        of shape (n_chains, n_parameters) on the sampling scale, `previous`, a Trace of the
-        same chains, which are continued, and joblib's `verbose`. For the rest see `run_groups`.
+    n_chains : int
+        Number of chains.
+    random_state : int, RandomState instance or None
+        Determines every draw.
+    n_jobs : int, optional
+        Chains that run at the same time, as joblib takes it.
+    theta : array-like of shape (n_chains, n_parameters), optional
+        Starting points on the sampling scale; draws from the prior by default.
+    previous : Trace, optional
+        Of the same model with the same settings, but fewer draws: its chains are continued, from
+        their own random numbers.
+    verbose : int
+        joblib's verbosity.
 
     Returns
     -------
     trace : Trace
-        Draws of all chains.
+        Draws of all chains; see `run_groups` for runs that were stopped.
 
     Raises
     ------
-    MissingCapabilityError, ValueError
-        See `run_groups`.
+    TypeError
+        For anything but a model, settings and a trace.
+    ValueError
+        For starting points of another shape, a model for which no starting point is found, or a
+        trace that cannot be continued.
+    MissingCapabilityError
+        If likelihood and representation do not go together.
 
     Examples
     --------
@@ -63,10 +89,34 @@ def run_chains(model: LatentGaussianModel, settings: SamplerSettings, **options:
     >>> trace.n_draws
     50
     """
-    previous = options.pop("previous", None)
+    check_kind("model", model, "LatentGaussianModel", "layout")
+    check_kind("settings", settings, "SamplerSettings", "n_iterations")
+    if not isinstance(n_chains, Integral) or isinstance(n_chains, bool) or n_chains < 1:
+        raise ValueError(f"n_chains must be a whole number, at least 1; got {n_chains!r}.")
+    kind = representation_class(settings.representation)
+    if settings.hamiltonian and kind.has_gradient and not has_gradient(model.kernel, model.X[:2]):
+        raise ValueError(
+            f"hamiltonian=True needs a kernel that returns its gradient with eval_gradient=True; "
+            f"{model.kernel} does not. Set hamiltonian=False."
+        )
     if previous is not None:
-        options["previous"] = [[previous]]
-    return run_groups([[model]], settings, **options)[0][0]
+        check_continuation(previous, model, settings, n_chains)
+        if theta is not None:
+            raise ValueError(
+                "theta is where chains begin, and previous has chains that have begun. Pass one "
+                "of them only."
+            )
+    traces = run_groups(
+        [[model]],
+        settings,
+        n_chains=n_chains,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        theta=theta,
+        previous=None if previous is None else [[previous]],
+        verbose=verbose,
+    )
+    return traces[0][0]
 
 
 def run_groups(
@@ -76,7 +126,7 @@ def run_groups(
     n_chains: int = 4,
     random_state: Any = None,
     n_jobs: int | None = None,
-    theta: Array | None = None,
+    theta: Any = None,
     previous: Sequence[Sequence[Trace]] | None = None,
     checkpoint: Checkpoint | None = None,
     listeners: Sequence[Listener] = (),
@@ -155,12 +205,13 @@ def run_groups(
     if n_draws == 0:
         raise KeyboardInterrupt(
             "stopped before every chain had kept a draw: there is nothing to predict with. With "
-            "checkpoint=... chains that are past their warm-up would go on where they are."
+            "checkpoint=... (of the estimators) chains that are past their warm-up would go on "
+            "where they are."
         )
     return [
         [
             Trace.from_chains(
-                model.layout, [draws[c] for draws in group], n_draws, settings.thin, entropy
+                model.layout, [draws[c] for draws in group], n_draws, recorded(settings), entropy
             )
             for c, model in enumerate(models)
         ]
@@ -203,20 +254,27 @@ def _survivors(
     )
     if n_alive == 0:
         raise ChainDiedError(
-            f"No chain is left: {reason}. Free some memory, lower memory_limit to see how much is "
-            "needed, or use fewer rows; with checkpoint=... the next fit goes on from here."
+            f"No chain is left: {reason}. Free some memory, or use fewer rows. Of the estimators, "
+            "lower memory_limit to see how much is needed; with checkpoint=... the next fit goes "
+            "on from here."
         )
     warn_user(f"Only {n_alive} of {n_chains} chains are left: {reason}.", UserWarning)
     return [group[:n_alive] for group in alive]
 
 
-def _starting_points(theta: Array | None, n_chains: int, n_parameters: int) -> list[Array | None]:
+def _starting_points(theta: Any, n_chains: int, n_parameters: int) -> list[Array | None]:
     shape = (n_chains, n_parameters)
     if theta is None:
         return [None] * n_chains
-    if np.shape(theta) != shape:
+    try:
+        starts = np.array(theta, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"theta must be numbers of shape (n_chains, n_parameters) = {shape}: {error}."
+        ) from None
+    if starts.shape != shape:
         raise ValueError(
             f"theta must have the shape (n_chains, n_parameters) = {shape}; got "
-            f"{np.shape(theta)}. Give one starting point for each chain, on the sampling scale."
+            f"{starts.shape}. Give one starting point for each chain, on the sampling scale."
         )
-    return list(theta)
+    return list(starts)

@@ -5,18 +5,33 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ._linalg import Array
 from ._parameters import ParameterLayout
-from .representations import check_is_representation
+from .representations import (
+    REPRESENTATIONS,
+    Representation,
+    check_is_representation,
+    representation_class,
+)
 from .updates import Proposal
 
 # Prior mass left outside the initial bracket where the support is unbounded.
 _TAIL = 0.005
 # Of the numbers of iterations and updates, the least that there may be.
-_LEAST = {"n_warmup": 0, "n_draws": 1, "thin": 1, "n_approximate": 0, "n_latent_updates": 0}
+_LEAST = {
+    "n_warmup": 0,
+    "n_draws": 1,
+    "thin": 1,
+    "n_approximate": 0,
+    "n_latent_updates": 0,
+    "max_steps_out": 0,
+}
+_LENGTHS = ("width", "path_length")
+_SWITCHES = ("hamiltonian", "whitened_updates", "condition_each_scalar", "adapt_widths")
 
 
 @dataclass(frozen=True)
@@ -64,8 +79,11 @@ class SamplerSettings:
     Raises
     ------
     ValueError
-        For an unknown representation, numbers of iterations that are not whole or too small, or
-        an approximation that would not end before the first kept draw.
+        For an unknown representation, numbers that are not whole, too small or not finite, an
+        approximation that would not end before the first kept draw, or trajectories beside a
+        proposal or without a gradient.
+    TypeError
+        For a proposal that cannot be called.
     """
 
     representation: str | float = "surr-site"
@@ -91,6 +109,14 @@ class SamplerSettings:
     def __post_init__(self) -> None:
         """Refuse what cannot be run; see Raises of the class."""
         check_is_representation(self.representation)
+        self._check_numbers()
+        for name in _SWITCHES:
+            value = getattr(self, name)
+            if not isinstance(value, bool | np.bool_):
+                raise ValueError(f"{name} must be True or False; got {value!r}.")
+        self._check_update()
+
+    def _check_numbers(self) -> None:
         for name, least in _LEAST.items():
             value = getattr(self, name)
             is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
@@ -101,6 +127,50 @@ class SamplerSettings:
                 f"n_approximate must be smaller than n_warmup={self.n_warmup}, or 0; got "
                 f"{self.n_approximate}. Draws under the approximation are not exact."
             )
+
+        for name in _LENGTHS:
+            value = getattr(self, name)
+            is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+            if value is not None and not (is_number and 0.0 < value < math.inf):
+                raise ValueError(
+                    f"{name} must be None or a positive, finite number; got {value!r}."
+                )
+
+    def _check_update(self) -> None:
+        """Raise an error unless theta moves in one way that there is."""
+        proposal, kind = self.proposal, representation_class(self.representation)
+        if proposal is not None and (isinstance(proposal, type) or not callable(proposal)):
+            raise TypeError(
+                "proposal must be None or a callable that takes (theta, rng), such as "
+                f"skgpmcmc.updates.RandomWalk(0.1); got {proposal!r}."
+            )
+        if proposal is not None and (self.hamiltonian or kind.carries_latents):
+            raise ValueError(
+                f"representation={self.representation!r} with hamiltonian={self.hamiltonian} "
+                "moves theta along trajectories, and a proposal would move it too. Set "
+                "proposal=None, or hamiltonian=False and another representation than 'joint-post'."
+            )
+        if self.hamiltonian and not _has_trajectories(kind):
+            names = [
+                repr(name) for name, other in REPRESENTATIONS.items() if _has_trajectories(other)
+            ]
+            raise ValueError(
+                f"hamiltonian=True needs a representation with a gradient, {', '.join(names)}; got "
+                f"representation={self.representation!r}. Set hamiltonian=False, or one of these."
+            )
+
+
+def recorded(settings: SamplerSettings) -> dict[str, Any]:
+    """Return what a trace says of how its chains ran.
+
+    All but the number of draws; of a proposal, only whether there is one.
+    """
+    values = {name: value for name, value in vars(settings).items() if name != "n_draws"}
+    return values | {"proposal": settings.proposal is not None}
+
+
+def _has_trajectories(kind: type[Representation]) -> bool:
+    return kind.has_gradient or kind.carries_latents
 
 
 def initial_widths(layout: ParameterLayout, width: float | None) -> Array:

@@ -11,10 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from ._covariance import check_kernel_call
 from ._linalg import Array
 from ._model import LatentGaussianModel
+from ._model_inputs import as_inputs
+from ._origin import check_kind, check_origin
 from ._sampler import run_chains
 from ._settings import SamplerSettings
+from .estimators._inputs import check_at_least_one
 from .estimators._latent_predictions import latent_moments
 from .estimators._prediction import PosteriorDraws
 from .trace import Trace
@@ -46,7 +50,9 @@ def predict_latent(
     Raises
     ------
     ValueError
-        If X has another number of columns than the model's inputs.
+        If the trace is of another model, or X has another number of columns than its inputs.
+    TypeError
+        For anything but a model and a trace.
 
     Examples
     --------
@@ -65,12 +71,16 @@ def predict_latent(
     >>> bool(mean[0] < mean[1])
     True
     """
-    X = np.asarray(X, dtype=np.float64) if model.kernel.requires_vector_input else X
-    if np.shape(X)[1:] != np.shape(model.X)[1:]:
+    check_kind("model", model, "LatentGaussianModel", "layout")
+    check_origin("trace", trace, model)
+    check_at_least_one("max_draws", max_draws)
+    X = as_inputs(model.kernel, X)
+    if model.kernel.requires_vector_input and X.shape[1] != model.X.shape[1]:
         raise ValueError(
-            f"X must have the shape (n_samples, {np.shape(model.X)[-1]}), the columns of the "
-            f"model's inputs; got {np.shape(X)}."
+            f"X must have the shape (n_samples, {model.X.shape[1]}), the columns of the model's "
+            f"inputs; got {X.shape}."
         )
+    check_kernel_call(model.kernel, X[:2])
     draws = PosteriorDraws.from_trace(model.kernel, model.X, trace, model.jitter, max_draws)
     mean, variance = latent_moments(draws, X)
     return mean, np.sqrt(variance)

@@ -127,6 +127,9 @@ class Trace:
         What each chain can be continued from.
     entropy : list of int
         What the generators of all chains were made from.
+    settings : dict
+        How the chains ran: `SamplerSettings` without the number of draws; of a proposal, only
+        whether there was one.
     """
 
     layout: ParameterLayout
@@ -140,6 +143,7 @@ class Trace:
     sampling: list[Costs] = field(default_factory=list)
     snapshots: list[Any] = field(default_factory=list)
     entropy: list[int] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_chains(
@@ -147,7 +151,7 @@ class Trace:
         layout: ParameterLayout,
         chains: list[ChainDraws],
         n_draws: int,
-        thin: int,
+        settings: dict[str, Any],
         entropy: list[int],
     ) -> Trace:
         """Stack the first draws of chains, which may have more if they were stopped.
@@ -158,8 +162,10 @@ class Trace:
             Names and scales of theta.
         chains : list of ChainDraws
             At least `n_draws` of each.
-        n_draws, thin : int
-            Draws of each chain, and iterations for each draw.
+        n_draws : int
+            Draws of each chain.
+        settings : dict
+            How the chains ran.
         entropy : list of int
             What the generators of all chains were made from.
         """
@@ -173,8 +179,9 @@ class Trace:
             moved=np.stack([c.moved for c in chains]),
             warmup=[c.warmup for c in chains],
             sampling=[c.sampling for c in chains],
-            snapshots=[_last_within(c.snapshots, n_draws * thin) for c in chains],
+            snapshots=[_last_within(c.snapshots, n_draws * settings["thin"]) for c in chains],
             entropy=entropy,
+            settings=settings,
         )
 
     def chain(self, index: int, n_draws: int) -> ChainDraws:

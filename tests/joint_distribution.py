@@ -22,7 +22,8 @@ from problems import with_targets
 from scipy import stats
 
 from skgpmcmc._chain import Chain
-from skgpmcmc._model import LatentGaussianModel, LatentState, Workspace
+from skgpmcmc._latent_state import LatentState
+from skgpmcmc._model import LatentGaussianModel, Workspace
 from skgpmcmc._settings import SamplerSettings
 from skgpmcmc.representations import make_workspace
 

@@ -30,6 +30,9 @@ LAYERS = {
     "skgpmcmc.updates": 1,
     "skgpmcmc._parameters": 2,
     "skgpmcmc._coordinates": 2,
+    "skgpmcmc._latent_state": 2,
+    "skgpmcmc._collapsed_mean": 2,
+    "skgpmcmc._model_inputs": 2,
     "skgpmcmc._model": 3,
     "skgpmcmc._settings": 5,
     "skgpmcmc.representations": 4,
@@ -37,6 +40,7 @@ LAYERS = {
     "skgpmcmc._trajectories": 5,
     "skgpmcmc._hyperparameters": 5,
     "skgpmcmc._latents": 5,
+    "skgpmcmc._origin": 6,
     "skgpmcmc._chain": 6,
     "skgpmcmc._coupled": 7,
     "skgpmcmc._files": 0,
@@ -81,7 +85,7 @@ LAYERS = {
     "skgpmcmc.estimators": 16,
     "skgpmcmc.core": 17,
     "skgpmcmc.displays": 17,
-    "skgpmcmc.point_patterns": 17,
+    "skgpmcmc.point_patterns": 16,
 }
 TOP_LAYER = 18
 OPTIONAL_DEPENDENCIES = {"matplotlib", "arviz", "dask", "pandas"}

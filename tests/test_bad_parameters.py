@@ -98,13 +98,13 @@ def test_ranges_are_stated(estimator, name, words):
 
 @each_estimator
 def test_bools_are_no_numbers(estimator):
-    for name in ("n_chains", "thin", "memory_limit", "n_jobs"):
+    for name in ("n_chains", "thin", "memory_limit", "n_jobs", "representation"):
         check_message(
             lambda n=name: fit(estimator, **{n: True}), [f"{name} must be a number, not a bool"]
         )
 
 
-@pytest.mark.parametrize("value", [0.0, -1, math.nan, math.inf, True])
+@pytest.mark.parametrize("value", [0.0, -1, math.nan, math.inf])
 @each_estimator
 def test_numbers_that_are_no_variance_of_surrogate_noise(estimator, value):
     check_message(lambda: fit(estimator, representation=value), ["representation", "positive"])

@@ -25,7 +25,8 @@ from skgpmcmc import (
 )
 from skgpmcmc._checkpoint import Checkpoint
 from skgpmcmc._coupled import ChainGroup
-from skgpmcmc.core import LatentGaussianModel, SamplerSettings, run_chains
+from skgpmcmc._sampler import run_groups
+from skgpmcmc.core import LatentGaussianModel, SamplerSettings
 from skgpmcmc.likelihoods import Gaussian
 from skgpmcmc.updates import RandomWalk
 
@@ -194,7 +195,7 @@ def test_collapsed_mean_offset(tmp_path):
     settings = SamplerSettings(n_warmup=5, n_draws=60, representation="marginal")
     checkpoint = Checkpoint(tmp_path, {"X": "hash"})
     runs = [
-        run_chains(model, settings, n_chains=2, random_state=0, checkpoint=c)
+        run_groups([[model]], settings, n_chains=2, random_state=0, checkpoint=c)[0][0]
         for c in (None, checkpoint, checkpoint)
     ]
     for run in runs[1:]:

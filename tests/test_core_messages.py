@@ -7,12 +7,16 @@ import re
 
 import numpy as np
 import pytest
-from sklearn.gaussian_process.kernels import RBF
+from problems import LIKELIHOODS, make_model
+from sklearn.gaussian_process.kernels import (
+    RBF,
+)
 
 from skgpmcmc.core import LatentGaussianModel, SamplerSettings, run_chains
 from skgpmcmc.exceptions import MissingCapabilityError
 from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Likelihood, Poisson
 from skgpmcmc.representations import REPRESENTATIONS
+from skgpmcmc.updates import RandomWalk
 
 COUNTS = [0.0, 1.0, 0.0, 2.0, 5.0]
 
@@ -78,12 +82,81 @@ def test_variances_of_surrogate_noise_are_checked_by_the_settings(alpha):
         ("thin", True, 1),
         ("n_latent_updates", -1, 0),
         ("n_approximate", -1, 0),
+        ("max_steps_out", -1, 0),
+        ("max_steps_out", 1.5, 0),
     ],
 )
 def test_numbers_of_iterations_are_checked_by_the_settings(name, value, least):
     message = f"{name} must be a whole number, at least {least}; got {value!r}"
     with pytest.raises(ValueError, match=re.escape(message)):
         SamplerSettings(**{name: value})
+
+
+@pytest.mark.parametrize("value", [0, -1.0, math.nan, math.inf, "wide", True, [1.0]])
+@pytest.mark.parametrize("name", ["width", "path_length"])
+def test_widths_and_lengths_are_checked_by_the_settings(name, value):
+    with pytest.raises(ValueError, match=rf"{name} must be None or a positive, finite") as error:
+        SamplerSettings(**{name: value})
+    assert f"got {value!r}" in str(error.value)
+
+
+SWITCHES = ["hamiltonian", "whitened_updates", "condition_each_scalar", "adapt_widths"]
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_switches_are_checked_by_the_settings(name):
+    with pytest.raises(ValueError, match=f"{name} must be True or False; got 'no'"):
+        SamplerSettings(**{name: "no"})
+    assert getattr(SamplerSettings("collapsed", **{name: np.bool_(True)}), name)
+
+
+@pytest.mark.parametrize("proposal", [3, "slice", RandomWalk])
+def test_proposals_are_checked_by_the_settings(proposal):
+    with pytest.raises(TypeError, match=r"proposal must be None .*RandomWalk\(0.1\)") as error:
+        SamplerSettings(proposal=proposal)
+    assert f"got {proposal!r}" in str(error.value)
+
+
+@pytest.mark.parametrize("representation", [*REPRESENTATIONS, 0.5])
+def test_trajectories_need_a_gradient(representation):
+    if representation in ("marginal", "collapsed", "joint-post"):
+        assert SamplerSettings(representation, hamiltonian=True).hamiltonian
+        return
+    with pytest.raises(ValueError, match="hamiltonian=True needs a representation") as error:
+        SamplerSettings(representation, hamiltonian=True)
+    message = str(error.value)
+    assert repr(representation) in message
+    assert "'marginal', 'collapsed', 'joint-post'" in message
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"representation": "marginal", "hamiltonian": True}, {"representation": "joint-post"}],
+)
+def test_theta_moves_by_one_kind_of_update(options):
+    with pytest.raises(ValueError, match=r"trajectories, and a proposal .* proposal=None"):
+        SamplerSettings(proposal=RandomWalk(0.1), **options)
+
+
+# Messages of proposals speak to users of the core and of the estimators
+
+
+def test_held_hyperparameters_cannot_be_proposed():
+    model = make_model(LIKELIHOODS["negative-binomial"].make())
+    settings = SamplerSettings("collapsed", proposal=RandomWalk(0.1), n_warmup=2, n_draws=4)
+    with pytest.raises(ValueError, match="holds dispersion fixed") as error:
+        run_chains(model, settings, n_chains=1, random_state=0)
+    assert "proposal=None" in str(error.value)
+    assert "hyperparameter_update='slice' of the estimators" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "proposal", [lambda theta: (theta, 0.0), lambda theta, rng: theta, lambda theta, rng: None]
+)
+def test_unusable_proposals_are_named_as_the_core_names_them(proposal):
+    settings = SamplerSettings(proposal=proposal, n_warmup=2, n_draws=4)
+    with pytest.raises((TypeError, ValueError), match=r"^proposal \(hyperparameter_update of"):
+        run_chains(model_of(Poisson(COUNTS)), settings, n_chains=1)
 
 
 # Likelihoods of the user's own

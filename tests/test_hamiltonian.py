@@ -293,8 +293,8 @@ class WithoutGradient(RBF):
 @pytest.mark.parametrize(
     ("n_columns", "options", "expected"),
     [
-        (1, {}, "slice"),
-        (2, {}, "hmc"),
+        (1, {"representation": "collapsed"}, "slice"),
+        (2, {"representation": "collapsed"}, "hmc"),
         (4, {"representation": "surr-site"}, "slice"),
         (4, {"kernel": ConstantKernel() * WithoutGradient(np.ones(4))}, "slice"),
     ],

@@ -330,7 +330,7 @@ def test_chains_begin_near_the_data(monkeypatch):
         return min(state.log_likelihood for state in states)
 
     assert worst_start() > -80.0
-    monkeypatch.setattr(Chain, "approach", lambda chain, n_other_starts: None)
+    monkeypatch.setattr(Chain, "_approach", lambda chain, n_other_starts: None)
     assert worst_start() < -1000.0
 
 

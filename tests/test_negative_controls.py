@@ -12,7 +12,7 @@ from scipy import stats
 
 from skgpmcmc import _hyperparameters, _trajectories
 from skgpmcmc._coordinates import NormalCoordinates
-from skgpmcmc._model import LatentState
+from skgpmcmc._latent_state import LatentState
 from skgpmcmc._settings import SamplerSettings
 from skgpmcmc.likelihoods import (
     BernoulliLogit,

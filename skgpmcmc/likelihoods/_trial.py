@@ -26,10 +26,12 @@ def check_likelihood(likelihood: Likelihood) -> None:
     Raises
     ------
     TypeError
-        If ``parameters`` is one string, or a method does not take ``(latent, params)``.
+        For anything that is no likelihood, if ``parameters`` is one string, or if a method does
+        not take ``(latent, params)``.
     ValueError
         If a method returns anything but real numbers of the right shape.
     """
+    _check_kind(likelihood)
     name, parameters = type(likelihood).__name__, likelihood.parameters
     if isinstance(parameters, str):
         raise TypeError(
@@ -47,6 +49,21 @@ def check_likelihood(likelihood: Likelihood) -> None:
         raise ValueError(
             f"{name}.log_likelihood must return one number, the sum over all observations; it "
             f"returned {_describe(total)}."
+        )
+
+
+def _check_kind(likelihood: Any) -> None:
+    """Raise an error for what lacks something that all likelihoods have."""
+    needed = ("n_latent", "y", "parameters", *_METHODS)
+    missing = [name for name in needed if not hasattr(likelihood, name)]
+    is_class = isinstance(likelihood, type)
+    if missing or is_class:
+        hint = "Give an instance of the class, made with the data" if is_class else ""
+        hint = hint or f"What came has no {missing[0]}"
+        raise TypeError(
+            "likelihood must be one of skgpmcmc.likelihoods, such as Poisson(y), or one of your "
+            f"own that is derived from its class Likelihood; got {reprlib.repr(likelihood)}. "
+            f"{hint}."
         )
 
 

@@ -56,7 +56,8 @@ def log_uniform_default(spec: HyperparameterSpec, index: int) -> Any:
     Raises
     ------
     ValueError
-        If the element has no bounds, or they are not positive and finite.
+        If the element has no bounds, as those of a likelihood have none, or they are not positive
+        and finite.
 
     Examples
     --------
@@ -65,13 +66,18 @@ def log_uniform_default(spec: HyperparameterSpec, index: int) -> Any:
     >>> round(float(log_uniform_default(spec, 0).median()), 12)
     1.0
     """
-    limits = None if spec.bounds is None else np.asarray(spec.bounds[index], dtype=float)
-    if limits is None or not 0.0 < limits[0] < limits[1] < math.inf:
-        shown = None if limits is None else limits.tolist()
+    if spec.bounds is None:
+        example = "lognorm(1.0)" if spec.log_scale else "norm(0.0, 1.0)"
         raise ValueError(
-            f"Hyperparameter {spec.element_name(index)!r} has the bounds {shown}: its default, a "
-            "log-uniform prior, needs finite bounds with 0 < lower < upper. Set them, or give "
-            "this hyperparameter a prior."
+            f"Hyperparameter {spec.element_name(index)!r} needs a prior: there is none by default. "
+            f"Give one, for instance priors={{{spec.name!r}: scipy.stats.{example}}}."
+        )
+    limits = np.asarray(spec.bounds[index], dtype=float)
+    if not 0.0 < limits[0] < limits[1] < math.inf:
+        raise ValueError(
+            f"Hyperparameter {spec.element_name(index)!r} has the bounds {limits.tolist()}: "
+            "its default, a log-uniform prior, needs finite bounds with 0 < lower < upper. Set "
+            "them, or give this hyperparameter a prior."
         )
     return stats.loguniform(float(limits[0]), float(limits[1]))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._model import LatentState, Workspace
+from .._latent_state import LatentState
+from .._model import Workspace
 from ._base import Conditional, FactorConditional, Representation
 
 

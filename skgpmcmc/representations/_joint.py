@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .._latent_state import LatentState
 from .._linalg import Array
-from .._model import LatentState, Workspace
+from .._model import Workspace
 from ..likelihoods import Sites
 from ._base import Conditional
 from ._noise import HeldNoise

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
+from .._latent_state import LatentState
 from .._linalg import Array
-from .._model import LatentState, Workspace
+from .._model import Workspace
 from ._base import Conditional, FactorConditional
 from ._noise import SiteNoise, clip_precision
 from ._pseudo_posterior import PseudoPosteriorRepresentation

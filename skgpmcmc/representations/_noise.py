@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._latent_state import LatentState
 from .._linalg import Array
-from .._model import LatentState
 from ..likelihoods import Likelihood, Sites
 
 #: Makes the precisions of fitted sites admissible, given the prior variances.

@@ -16,6 +16,7 @@ from ._slice import StepResult
 #: log q(theta; theta') - log q(theta'; theta).
 Proposal = Callable[[Array, np.random.Generator], tuple[Array, float]]
 
+_NAME = "proposal (hyperparameter_update of the estimators)"
 _EXAMPLE = "See skgpmcmc.updates.RandomWalk for one that works."
 
 
@@ -100,13 +101,13 @@ def check_proposal(proposal: Proposal, value: Array) -> None:
             signature.bind(value, None)
         except TypeError:
             raise TypeError(
-                "hyperparameter_update: the proposal is called with (theta, rng), an array and a "
+                f"{_NAME} is called with (theta, rng), an array and a "
                 f"numpy.random.Generator; got one that takes {signature}. {_EXAMPLE}"
             ) from None
     proposed, log_ratio = _propose(proposal, value, np.random.default_rng(0))
     if _has_nan(proposed, log_ratio):
         raise ValueError(
-            f"hyperparameter_update: the proposal returned NaN at theta={value.tolist()}: "
+            f"{_NAME} returned NaN at theta={value.tolist()}: "
             f"{proposed.tolist()} and {log_ratio!r}. theta holds logarithms of positive "
             f"hyperparameters: it may be negative. {_EXAMPLE}"
         )
@@ -116,7 +117,7 @@ def _propose(proposal: Proposal, value: Array, rng: np.random.Generator) -> tupl
     """Call the caller's proposal on a copy, which it may edit, and check what it returns."""
     result: Any = proposal(value.copy(), rng)
     message = (
-        "hyperparameter_update: the proposal must return a pair: an array of shape {shape} with "
+        _NAME + " must return a pair: an array of shape {shape} with "
         "the proposed theta, and the number log q(old; new) - log q(new; old), 0 if it is "
         "symmetric; got {got}. " + _EXAMPLE
     )
