@@ -28,7 +28,8 @@ def draw_mining(dates: np.ndarray, path: Path, length: dict) -> None:
     labels = {"feature_names": ["year"], "unit": "explosions in 365 days"}
 
     cells = bin_events(dates, bins=112, window=("1851-03-15", "1963-02-16"), unit="365D")
-    model = MCMCCoxProcessRegressor(random_state=0, **length)
+    # More draws than by default, or the ends of the band would be jagged.
+    model = MCMCCoxProcessRegressor(max_prediction_draws=1000, random_state=0, **length)
     model.fit(cells.X, cells.y, exposure=cells.exposure)
     where = {"events": cells.events, "convert": cells.to_dates}
     IntensityDisplay.from_estimator(model, **where, **labels).figure_.savefig(path, dpi=110)

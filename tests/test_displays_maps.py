@@ -162,7 +162,8 @@ def test_a_gap_through_the_whole_map_is_no_wide_cell():
 def test_cells_that_double_in_size_have_no_gaps():
     doubling = np.array([0.0, 1.0, 3.0, 7.0, 15.0]) / 15.0
     cells = bin_events(PLACES, [doubling, doubling], outside="drop")
-    display = IntensityDisplay.from_estimator(fitted(cells))
+    with pytest.warns(UserWarning, match="of several sizes"):
+        display = IntensityDisplay.from_estimator(fitted(cells))
     assert drawn_cells(display)[0].shape == (4, 4)
     assert not np.ma.getmaskarray(drawn_cells(display)[0]).any()
 

@@ -13,38 +13,62 @@ from numpy.typing import NDArray
 
 from .._grid import Grid, find_grid
 from .._linalg import Array
+from .._warn import warn_user
+from ..point_patterns import EventGrid
 from ._checks import Fitted, as_matrix
 from ._columns import column_names
+from ._frames import frame_columns, like
 
 _N_CURVE, _N_MAP = 300, 40
 # Rows that take up less of a grid are no centres of its cells.
 _SMALLEST_SHARE = 0.2
+# Steps between centres that differ by a smaller share are equal, to the eye.
+_UNEVEN = 0.01
 # Steps between centres, in units of the smallest, differ from whole numbers by less.
 _ROUNDING = 1e-6
 
 
-def rate_points(fitted: Fitted, X: Any, events: Any) -> Array:
-    """Return where to draw: what was given, or all over training inputs and events, sorted."""
-    if X is None and fitted.before is not None:
-        raise ValueError("X is needed for a Pipeline: its steps may change the columns' units.")
-    points = _fitted_rows(fitted) if X is None else as_matrix("X", X)
-    n_columns = points.shape[1]
-    if n_columns > 2:
+def rate_points(fitted: Fitted, X: Any) -> Array:
+    """Return where to draw, if that was given, or the training inputs."""
+    if isinstance(X, EventGrid):
+        return _points_of_grid(X)
+    if X is None:
+        if fitted.before is not None:
+            raise ValueError("X is needed for a Pipeline: its steps may change the columns' units.")
+        return _fitted_rows(fitted)
+    points = as_matrix("X", X)
+    return np.sort(points, axis=0) if points.shape[1] == 1 else points
+
+
+def _points_of_grid(cells: EventGrid) -> Array:
+    """Return the observed cells; points of a line from end to end."""
+    if len(cells.edges) > 1:
+        return cells.X
+    return np.linspace(cells.edges[0][0], cells.edges[0][-1], _N_CURVE)[:, None]
+
+
+def spread_over(points: Array, events: Array | None) -> Array:
+    """Return points all over training inputs and events; the inputs where they are cells."""
+    if points.shape[1] == 2 and find_cells(points) is not None:
+        return points
+    if points.shape[1] == 2:
+        _check_vary(points)
+    if events is not None:
+        points = np.vstack([points, events])
+    low, high = points.min(axis=0), points.max(axis=0)
+    if points.shape[1] == 1:
+        return np.linspace(low, high, _N_CURVE)
+    steps = (np.arange(_N_MAP) + 0.5)[:, None] / _N_MAP
+    return Grid(tuple((low + steps * (high - low)).T)).points()
+
+
+def check_number_of_columns(n_columns: int) -> None:
+    """Raise a ValueError for columns that no picture has axes for."""
+    if n_columns not in (1, 2):
         raise ValueError(
             f"IntensityDisplay draws one or two columns; got {n_columns}. PredictiveDisplay "
             "draws the rate along one of many, the others held."
         )
-    if n_columns == 1 and X is not None:
-        return np.sort(points, axis=0)
-    if n_columns == 2 and (X is not None or find_cells(points) is not None):
-        return points
-    if events is not None:
-        points = np.vstack([points, check_events(events, n_columns)])
-    low, high = points.min(axis=0), points.max(axis=0)
-    if n_columns == 1:
-        return np.linspace(low, high, _N_CURVE)
-    steps = (np.arange(_N_MAP) + 0.5)[:, None] / _N_MAP
-    return Grid(tuple((low + steps * (high - low)).T)).points()
 
 
 def _fitted_rows(fitted: Fitted) -> Array:
@@ -55,15 +79,14 @@ def _fitted_rows(fitted: Fitted) -> Array:
 
 def transformed(fitted: Fitted, X: Any, points: Array) -> Any:
     """Return what the estimator sees of points, which have the columns of X, if that is a frame."""
-    is_frame = hasattr(X, "iloc")
-    return fitted.transform(type(X)(points, columns=X.columns) if is_frame else points)
+    return fitted.transform(like(X, points))
 
 
 @contextmanager
 def no_warning_of_names(X: Any) -> Iterator[None]:
-    """Keep quiet about columns without names where they are ours: X is None."""
+    """Keep quiet about columns without names where users could give none."""
     with warnings.catch_warnings():
-        if X is None:
+        if X is None or isinstance(X, EventGrid):
             warnings.filterwarnings("ignore", "X does not have valid feature names")
         yield
 
@@ -94,12 +117,7 @@ def find_cells(centres: Array) -> tuple[Grid, NDArray[np.intp]] | None:
 
 def get_cells(centres: Array) -> tuple[Grid, NDArray[np.intp]]:
     """Return what `find_cells` does; raise a ValueError where it finds none."""
-    constant = np.flatnonzero(np.ptp(centres, axis=0) == 0.0)
-    if constant.size:
-        raise ValueError(
-            f"X must have two columns that vary, for a map; column {constant[0]} is "
-            f"{centres[0, constant[0]]:.6g} in all rows. PredictiveDisplay draws a curve."
-        )
+    _check_vary(centres)
     found = find_cells(centres)
     if found is None:
         raise ValueError(
@@ -108,6 +126,17 @@ def get_cells(centres: Array) -> tuple[Grid, NDArray[np.intp]]:
             "it out for the default."
         )
     return found
+
+
+def _check_vary(centres: Array) -> None:
+    constant = np.flatnonzero(np.ptp(centres, axis=0) == 0.0)
+    if constant.size:
+        rows = "the one row" if len(centres) == 1 else f"all {len(centres)} rows"
+        raise ValueError(
+            f"X must have two columns that vary, for a map: centres do not tell how wide a single "
+            f"cell is, and column {constant[0]} is {centres[0, constant[0]]:.6g} in {rows}. An "
+            "EventGrid as X has the edges; PredictiveDisplay draws a curve along one column."
+        )
 
 
 def _without_gaps(axis: Array, n_most: float) -> Array:
@@ -137,19 +166,38 @@ def cell_edges(centres: Array) -> Array:
     )
 
 
-def check_events(events: Any, n_columns: int) -> Array:
-    """Return where events were, a row for each."""
-    events = np.asarray(events, dtype=np.float64)
-    return as_matrix(
-        "events", events[:, None] if events.ndim == 1 and n_columns == 1 else events, n_columns
-    )
+def place_in(edges: Sequence[Array], centres: Array) -> tuple[Grid, NDArray[np.intp]]:
+    """Return the grid of cells with these edges, and which of them each centre is."""
+    grid = Grid(tuple(0.5 * (edge[:-1] + edge[1:]) for edge in edges))
+    places = grid.locate(centres)
+    outside = np.flatnonzero(places < 0)
+    if outside.size:
+        row = ", ".join(f"{number:.6g}" for number in centres[outside[0]])
+        raise ValueError(
+            "edges must be those of the cells whose centres X holds; row "
+            f"{outside[0]}, ({row}), is no centre of a cell."
+        )
+    return grid, places
+
+
+def warn_of_sizes(axes: Sequence[Array]) -> None:
+    """Warn of centres that are not evenly spaced: their cells may end anywhere between."""
+    steps = [np.diff(axis) for axis in axes]
+    if any(np.ptp(step) > _UNEVEN * step.min() for step in steps if step.size):
+        warn_user(
+            "The cells of the map are of several sizes, and their centres do not tell their edges, "
+            "which are drawn half-way between. Pass the EventGrid of bin_events as X: it has the "
+            "edges.",
+            UserWarning,
+        )
 
 
 def axis_labels(
     X: Any, points: Array, estimator: Any, feature_names: Sequence[str] | None
 ) -> list[str] | None:
     """Return the names of the columns of X, or of points in its place; None without names."""
-    names = column_names(points if X is None else X, estimator, feature_names)
+    own = frame_columns(X) if feature_names is None else feature_names
+    names = column_names(points, estimator, own)
     unnamed = column_names(points, None, None)
     return None if feature_names is None and names == unnamed else names
 
@@ -158,7 +206,7 @@ def check_threshold(threshold: Any) -> float | None:
     """Return the threshold; raise a ValueError unless it is a positive number or None."""
     if threshold is None:
         return None
-    if not isinstance(threshold, Real) or not float(threshold) > 0.0:
+    if not isinstance(threshold, Real) or not 0.0 < float(threshold) < np.inf:
         raise ValueError(
             f"threshold must be a positive rate, in events per unit of exposure; got {threshold!r}."
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._linalg import Array
 from ..estimators._base import BaseMCMCGaussianProcess
-from ..estimators._inputs import interval_ends
 from ..trace import Trace
 
 
@@ -78,15 +78,25 @@ def unwrap(caller: str, model: Any, kind: type = BaseMCMCGaussianProcess, hint: 
     if isinstance(model, Pipeline):
         before, estimator = (model[:-1] if len(model) > 1 else None), model[-1]
     if not isinstance(estimator, kind):
-        own = isinstance(estimator, BaseMCMCGaussianProcess)
         wanted = "an estimator of skgpmcmc" if kind is BaseMCMCGaussianProcess else kind.__name__
-        found = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
-        advice = hint if own else " Of a search pass `best_estimator_`."
         raise TypeError(
-            f"{caller} takes {wanted}, fitted, or a Pipeline that ends in one; got {found}.{advice}"
+            f"{caller} takes {wanted}, fitted, or a Pipeline that ends in one; got "
+            f"{_what_came(estimator, hint)}"
         )
     check_is_fitted(estimator)
     return Fitted(estimator, before)
+
+
+def _what_came(other: Any, hint: str) -> str:
+    """Return what came instead of an estimator that fits, and what to do about it."""
+    if isinstance(other, type):
+        name = other.__name__
+        return f"the class {name}. Pass an instance: {name}(...).fit(X, y)."
+    name = type(other).__name__
+    if isinstance(other, BaseMCMCGaussianProcess):
+        return f"{name}.{hint}"
+    is_search = hasattr(other, "refit")
+    return f"{name}." + " Of a search pass `best_estimator_`." * is_search
 
 
 def _names_after(before: Pipeline) -> list[str] | None:
@@ -101,7 +111,7 @@ def _names_after(before: Pipeline) -> list[str] | None:
 
 def check_names(names: Sequence[str], n_features: int) -> list[str]:
     """Return names of columns; raise a ValueError where their number is wrong."""
-    if isinstance(names, str) or len(names) != n_features:
+    if isinstance(names, str) or np.shape(names) != (n_features,):
         raise ValueError(
             f"feature_names must be a list of {n_features} names, one for each column; got "
             f"{names!r}."
@@ -111,17 +121,25 @@ def check_names(names: Sequence[str], n_features: int) -> list[str]:
 
 def check_levels(confidence_levels: Any) -> list[float]:
     """Return confidence levels, the widest first; raise a ValueError unless all are in (0, 1)."""
-    levels = np.atleast_1d(np.asarray(confidence_levels, dtype=float)).tolist()
-    for level in levels:
-        interval_ends(level)
-    if not levels:
-        raise ValueError("confidence_levels must have one level or more, such as (0.5, 0.9).")
-    return sorted(set(levels), reverse=True)
+    array = np.asarray(confidence_levels, dtype=object)
+    levels = array.ravel().tolist()
+    if array.ndim > 1 or not levels or not all(_is_level(level) for level in levels):
+        raise ValueError(
+            "confidence_levels must be a number between 0 and 1, or a list of one or more, such "
+            f"as (0.5, 0.9); got {confidence_levels!r}. For 90 % pass 0.9."
+        )
+    return sorted({float(level) for level in levels}, reverse=True)
+
+
+def _is_level(level: Any) -> bool:
+    return isinstance(level, Real) and not isinstance(level, bool) and 0.0 < float(level) < 1.0
 
 
 def as_matrix(name: str, X: Any, n_columns: int | None = None, hint: str = "") -> Array:
     """Return numbers in rows and columns; raise a ValueError, with the hint, for what is none."""
     try:
+        if np.asarray(X).dtype.kind in "mM":
+            raise TypeError("these are dates or times, in no unit")
         matrix = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
         message = f"{name} must hold numbers, in rows and columns: {error}. {hint}"

@@ -10,6 +10,8 @@ import numpy as np
 
 from .._linalg import Array
 from ._checks import Fitted, as_matrix, check_names
+from ._frames import frame_columns, like
+from ._text import some_of
 
 # Values of a column that a message names, at most.
 _N_NAMED = 5
@@ -56,31 +58,58 @@ def column_names(X: Any, estimator: Any, feature_names: Sequence[str] | None) ->
     """Return names of the columns of X: those given, its own, or what `fit` has seen."""
     names = feature_names
     if names is None:
-        names = getattr(X, "columns", getattr(estimator, "feature_names_in_", None))
+        names = frame_columns(X)
+    if names is None:
+        names = getattr(estimator, "feature_names_in_", None)
     n_features = np.shape(X)[1]
     return [f"x{i}" for i in range(n_features)] if names is None else check_names(names, n_features)
 
 
-def find_column(parameter: str, feature: Any, names: list[str]) -> int:
-    """Return the number of a column."""
-    if isinstance(feature, str):
-        if feature not in names:
-            raise ValueError(f"{parameter} must be a column out of {names}; got {feature!r}.")
-        return names.index(feature)
-    if isinstance(feature, bool) or feature not in range(-len(names), len(names)):
+def find_column(feature: Any, names: list[str]) -> int:
+    """Return the number of the column that is to vary."""
+    found = _find(feature, names)
+    if not found:
         raise ValueError(
-            f"{parameter} must be a name, or a number from 0 to {len(names) - 1}; got {feature!r}."
+            f"feature must be a column out of {some_of(names)}, by its name, or by its number "
+            f"from 0 to {len(names) - 1}; got {feature!r}."
         )
-    return int(feature) % len(names)
+    return _only("feature", feature, found)
+
+
+def _find(feature: Any, names: list[str]) -> list[int]:
+    """Return the numbers of the columns that a name or a number stands for."""
+    if isinstance(feature, str):
+        return [i for i, name in enumerate(names) if name == feature]
+    if not isinstance(feature, Real) or isinstance(feature, bool):
+        return []
+    numbers = range(-len(names), len(names))
+    return [i % len(names) for i in numbers if i == feature]
+
+
+def _only(parameter: str, feature: Any, found: list[int]) -> int:
+    if len(found) > 1:
+        raise ValueError(
+            f"{parameter} must say which column; {feature!r} is the name of columns "
+            f"{', '.join(map(str, found))}. Give its number."
+        )
+    return found[0]
 
 
 def numbers_of(column: Column, name: str) -> Array:
-    """Return the numbers that vary along a curve; raise a ValueError where there are none."""
+    """Return the numbers that vary along a curve; raise a ValueError where they do not."""
     if column.numbers is None:
         raise ValueError(
             f"feature must be a column of numbers; got {name!r}, which holds "
             f"{column.levels.iloc[0]!r}. Choose another one, and hold {name!r} by "
             f"held={{{name!r}: ...}}."
+        )
+    there = np.unique(column.numbers[~np.isnan(column.numbers)])
+    if len(there) < 2 or np.isinf(there).any():
+        found = "no value" if not len(there) else "infinite values"
+        found = f"one value, {there[0]:.6g}," if len(there) == 1 else found
+        raise ValueError(
+            f"feature {name!r} has {found} in X: there is nothing to draw a curve along. Choose "
+            "another column, or pass other rows."
         )
     return column.numbers
 
@@ -99,7 +128,13 @@ def held_at(held: Any, columns: list[Column], names: list[str]) -> list[Any]:
         for column in columns
     ]
     for feature, value in held.items() if isinstance(held, Mapping) else ():
-        i = find_column("held", feature, names)
+        found = _find(feature, names)
+        if not found:
+            raise ValueError(
+                f"held has {feature!r}, which is no column out of {some_of(names)}, nor the "
+                f"number of one, from 0 to {len(names) - 1}."
+            )
+        i = _only("held", feature, found)
         values[i] = _check_held(columns[i], names[i], value)
     return values
 
@@ -142,7 +177,7 @@ def rows_along(X: Any, columns: list[Column], held: list[Any], which: int, x: Ar
     if not _is_frame(X):
         rows = np.tile(np.array(held, dtype=float), (len(x), 1))
         rows[:, which] = x
-        return rows
+        return like(X, rows)
     frame = X.iloc[np.zeros(len(x), dtype=int)].reset_index(drop=True)
     for i, (column, value) in enumerate(zip(columns, held, strict=True)):
         if i == which:

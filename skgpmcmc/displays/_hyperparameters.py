@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,19 +12,10 @@ from .._linalg import Array
 from ..estimators._inputs import check_at_least_one
 from ..priors import HyperPrior
 from ._checks import unwrap
+from ._figures import panels, require_matplotlib
 from ._quantities import choose, first, pooled, quantities_of
-from ._style import (
-    BLUE,
-    BLUES,
-    ORANGE,
-    SMALL,
-    hide_frame,
-    label_log_axis,
-    panels,
-    require_matplotlib,
-    thinned,
-    wrap,
-)
+from ._style import BLUE, BLUES, ORANGE, SMALL, hide_frame, label_log_axis, thinned
+from ._text import in_lines, wrap
 
 _KINDS = ("marginals", "pairs")
 _DEFAULT_MOST = {"marginals": 12, "pairs": 5}
@@ -200,7 +190,8 @@ class HyperparameterDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, or array of one for each panel, default=None
-            A single Axes, of a grid, makes room for all panels. By default a new figure.
+            A single Axes, of a grid, makes room for all panels; its figure grows if that is its
+            only one. By default a new figure.
 
         Returns
         -------
@@ -230,14 +221,13 @@ class HyperparameterDisplay:
         for i, ax in enumerate(axes):
             self._draw_marginal(i, ax)
             ax.set_xlim(self._limits(i))
-            title = _broken(self.names[i], _WIDE)
-            ax.set_title(title, loc="left", fontsize="medium")
+            ax.set_title(in_lines(self.names[i], _WIDE), loc="left", fontsize="medium")
             ax.set_xlabel("value, logarithmic axis" if self._is_log(i) else "value")
             unit = "per unit of ln(value)" if self._is_log(i) else "per unit of value"
             ax.set_ylabel(f"density\n({unit})" if i % n_columns == 0 else f"({unit})")
         axes[0].legend(fontsize=SMALL, frameon=False)
         if self.note:
-            axes[-1].set_xlabel(f"{axes[-1].get_xlabel()}\n{wrap(self.note)}")
+            axes[-1].set_xlabel(f"{axes[-1].get_xlabel()}\n{wrap(self.note, _WIDE)}")
 
     def _plot_pairs(self) -> None:
         n = len(self.draws)
@@ -250,13 +240,13 @@ class HyperparameterDisplay:
                 ax = self.axes_[row, column]
                 ax.set_xlim(self._limits(column))
                 if row == n - 1:
-                    ax.set_xlabel(_broken(self.names[column], _NARROW), fontsize="small")
+                    ax.set_xlabel(in_lines(self.names[column], _NARROW), fontsize="small")
                 else:
                     ax.tick_params(labelbottom=False)
                 if column > 0:
                     ax.tick_params(labelleft=False)
             if row > 0:
-                self.axes_[row, 0].set_ylabel(_broken(self.names[row], _NARROW), fontsize="small")
+                self.axes_[row, 0].set_ylabel(in_lines(self.names[row], _NARROW), fontsize="small")
         self.axes_[0, 0].set_ylabel("density", fontsize="small")
         # It stands where no panel is.
         place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
@@ -317,16 +307,6 @@ class HyperparameterDisplay:
         return left - 0.03 * width, right + 0.03 * width
 
 
-def _broken(name: str, width: int) -> str:
-    """Return a name in lines of at most so many letters, where its parts let it."""
-    lines = [""]
-    for part in re.findall(r"\[.*\]|.*?(?:__|: |(?=\[)|$)", name):
-        if lines[-1] and len(lines[-1] + part) > width:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(lines).strip()
-
-
 def _check_kind(kind: Any) -> None:
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise ValueError(f"kind must be one of {', '.join(map(repr, _KINDS))}; got {kind!r}.")

@@ -9,29 +9,29 @@ import numpy as np
 
 from .._linalg import Array
 from ..estimators import MCMCCoxProcessRegressor
+from ..point_patterns import EventGrid
 from ._cells import (
     axis_labels,
-    check_events,
+    check_number_of_columns,
     check_threshold,
     no_warning_of_names,
     rate_points,
+    spread_over,
     transformed,
+    warn_of_sizes,
     were_fitted,
 )
 from ._checks import check_levels, unwrap
+from ._convert import Convert, are_dates
+from ._curves import check_curve, draw_rate
+from ._events import check_events
 from ._exceedance import exceedance_probability
-from ._maps import are_dates, draw_events, draw_map, make_map, make_panels, map_styles
-from ._style import (
-    BLUE,
-    GREY,
-    SMALL,
-    draw_bands,
-    hide_frame,
-    require_matplotlib,
-    single_axes,
-)
+from ._figures import require_matplotlib, single_axes
+from ._maps import draw_events, draw_maps, make_map, make_panels
+from ._style import SMALL, hide_frame
+from ._text import as_label
 
-_RUG = 0.02
+_LONGEST_LABEL = 40
 _DEFAULT_UNIT = "events per unit of exposure"
 
 
@@ -63,7 +63,9 @@ class IntensityDisplay:
     feature_names : list of str, default=None
         Labels of the axes; by default ``"date"`` where these are dates, and ``"x0"``, ``"x1"``.
     unit : str, default="events per unit of exposure"
-        Of the rate.
+        Of the rate; matplotlib's mathematics between dollars.
+    edges : sequence of two arrays, default=None
+        For maps: edges of the cells along each axis; by default half-way between the centres.
 
     Attributes
     ----------
@@ -114,6 +116,7 @@ class IntensityDisplay:
         events: Array | None = None,
         feature_names: Sequence[str] | None = None,
         unit: str = _DEFAULT_UNIT,
+        edges: Sequence[Array] | None = None,
     ) -> None:
         self.X = X
         self.mean = mean
@@ -124,6 +127,7 @@ class IntensityDisplay:
         self.events = events
         self.feature_names = feature_names
         self.unit = unit
+        self.edges = edges
 
     @classmethod
     def from_estimator(
@@ -145,25 +149,28 @@ class IntensityDisplay:
         ----------
         estimator : MCMCCoxProcessRegressor
             Fitted to one or two columns; or a Pipeline that ends in such a one.
-        X : array-like of shape (n_points, 1) or (n_points, 2), default=None
+        X : array-like of shape (n_points, 1) or (n_points, 2), or EventGrid, default=None
             Where to draw the rate; of a map the cells' centres, in any order. Cells of their
             grid without a row are left out, and hatched. By default a fine line over inputs and
             events; or the cells that the estimator was fitted to, so that those that nobody
             observed are left out (40 x 40 cells if the rows are no centres of cells). See
-            Notes for predictions there. A Pipeline needs it.
+            Notes for predictions there. A Pipeline needs it. An `EventGrid` is its observed
+            cells with their edges, which cells of several sizes need; or a fine line from end
+            to end.
         events : array-like of shape (n_events,) or (n_events, n_columns), default=None
-            Where events were, in the units of X, to draw.
+            Where events were, in the units of X, to draw; columns of data frames must have the
+            names and the order of those of X.
         threshold : float, default=None
             Events per unit of exposure, positive. The default for maps is the mean of the rate
-            over the drawn cells that the estimator was fitted to, or all, if it was fitted to
-            none of them; a curve has a dotted line there if it is given.
+            over the drawn cells that the estimator was fitted to, weighted by area, or all, if
+            it was fitted to none of them; a curve has a dotted line there if it is given.
         confidence_levels : sequence of float, default=(0.5, 0.9)
             Posterior probabilities of a curve's intervals.
         feature_names : sequence of str, default=None
             Labels of the axes, with units; by default the columns' names that `fit` has seen,
             or ``"date"`` for dates.
         unit : str, default="events per unit of exposure"
-            Of the rate, such as ``"trees per hectare"``.
+            Of the rate, such as ``"trees per hectare"``, or ``"trees per km$^2$"``.
         convert : callable, default=None
             From values of a single column to what its axis shows, such as dates; for a map
             from rows of two columns to what the axis of one of them shows, shape (n_rows,).
@@ -184,8 +191,14 @@ class IntensityDisplay:
         TypeError
             For another estimator.
         ValueError
-            For more than two columns, rows that are no cells' centres (less than a fifth of
-            their grid), a threshold that is not positive, and what `convert` cannot mean.
+            For more than two columns, columns that are not those of `fit`, rows that are no
+            cells' centres (less than a fifth of their grid), a threshold that is not positive,
+            events that are dates, and what `convert` cannot mean.
+
+        Warns
+        -----
+        UserWarning
+            For a map whose cells are of several sizes, without their edges.
 
         Notes
         -----
@@ -219,21 +232,33 @@ class IntensityDisplay:
         hint = " PredictiveDisplay draws the predictions of every estimator."
         fitted = unwrap(caller, estimator, MCMCCoxProcessRegressor, hint)
         levels = check_levels(confidence_levels)
-        points = rate_points(fitted, X, events)
+        points = rate_points(fitted, X)
+        n_columns = points.shape[1]
+        check_number_of_columns(n_columns)
+        if events is not None:
+            events = check_events(fitted, X, events, n_columns)
+        if X is None:
+            points = spread_over(points, events)
         what: dict[str, Any] = {
             "threshold": check_threshold(threshold),
-            "events": None if events is None else check_events(events, points.shape[1]),
+            "events": events,
             "feature_names": axis_labels(X, points, estimator, feature_names),
             "unit": unit,
         }
-        is_map = points.shape[1] == 2
-        if is_map:
-            make_map(points, convert)  # to refuse what it does before anything is computed
+        # What it refuses, it refuses before anything is computed.
+        if n_columns == 1:
+            check_curve(points, convert)
+        else:
+            what["edges"] = edges = X.edges if isinstance(X, EventGrid) else None
+            drawn = make_map(points, convert, edges)
+            if edges is None:
+                warn_of_sizes(drawn.grid.axes)
         with no_warning_of_names(X):
             new = transformed(fitted, X, points)
             mean = fitted.estimator.predict(new)
-            if is_map:
-                average = float(mean[were_fitted(fitted, new)].mean())
+            if n_columns == 2:
+                weights = drawn.areas * were_fitted(fitted, new)
+                average = float(np.average(mean, weights=weights))
                 what["threshold"] = level = what["threshold"] or average
                 what["exceedance"] = exceedance_probability(fitted.estimator, new, level)
             else:
@@ -250,7 +275,8 @@ class IntensityDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, or array of two for a map, default=None
-            A single Axes, of a grid, makes room for both maps. By default a new figure.
+            A single Axes, of a grid, makes room for both maps; its figure grows if that is its
+            only one. By default a new figure.
         convert : callable, default=None
             As in `from_estimator`.
 
@@ -264,49 +290,34 @@ class IntensityDisplay:
         self.colorbars_: list[Any] = []
         self.points_: list[Any] = []
         if self.X.shape[1] == 1:
-            self._plot_curve(ax, convert or (lambda x: x))
+            self._plot_curve(ax, convert)
         else:
             self._plot_maps(ax, convert)
         return self
 
-    def _plot_curve(self, ax: Any, convert: Callable[[Array], Any]) -> None:
+    def _plot_curve(self, ax: Any, convert: Convert) -> None:
         ax = single_axes(ax, (9.0, 4.2))
         self.figure_, self.axes_ = ax.figure, np.array([ax], dtype=object)
-        x = convert(self.X[:, 0])
-        self.bands_ += draw_bands(ax, x, self.intervals, self.confidence_levels or [])
-        (self.line_,) = ax.plot(x, self.mean, color=BLUE, linewidth=2.0, label="posterior mean")
-        if self.threshold is not None:
-            ax.axhline(self.threshold, color=GREY, linestyle=":", label="threshold")
-        if self.events is not None:
-            height = np.full(len(self.events), _RUG)
-            style = {"color": "0.2", "markersize": 9.0, "transform": ax.get_xaxis_transform()}
-            self.points_ += ax.plot(convert(self.events[:, 0]), height, "|", label="event", **style)
-        label = self._label(0, are_dates(x))
-        ax.set(xlabel=label, ylabel=f"rate ({self.unit})", xlim=(x[0], x[-1]))
-        ax.set_ylim(bottom=0.0)
+        (self.line_,), self.bands_, self.points_ = draw_rate(ax, self, convert)
+        label = self._label(0, are_dates(self.line_.get_xdata(orig=True)))
+        ax.set(xlabel=label, ylabel=f"rate ({self.unit})")
         ax.legend(fontsize=SMALL, framealpha=0.9)
         hide_frame(ax)
 
-    def _plot_maps(self, ax: Any, convert: Callable[[Array], Any] | None) -> None:
-        drawn = make_map(self.X, convert)
+    def _plot_maps(self, ax: Any, convert: Convert) -> None:
+        drawn = make_map(self.X, convert, self.edges)
         self.figure_, self.axes_ = make_panels(ax, drawn)
         xlabel, ylabel = (self._label(i, drawn.is_date[i]) for i in range(2))
         xlabel += "\n(hatched: left out)" if drawn.has_gaps else ""
         labels = [f"rate ({self.unit})", f"P(rate > {self.threshold:.4g} {self.unit})"]
-        values: list[Any] = [self.mean, self.exceedance]
-        for panel, value, label, style in zip(
-            self.axes_, values, labels, map_styles(), strict=True
-        ):
-            mesh, bar = draw_map(panel, drawn, value, style, label)
-            self.meshes_.append(mesh)
-            self.colorbars_.append(bar)
+        values = [self.mean, self.exceedance]
+        self.meshes_, self.colorbars_ = draw_maps(self.axes_, drawn, values, labels)
+        for panel in self.axes_:
             panel.set(xlabel=xlabel, ylabel=ylabel)
-        self.axes_[0].set_title("Posterior mean of the rate", fontsize="medium")
-        self.axes_[1].set_title("Is the rate above the threshold?", fontsize="medium")
         if self.events is not None:
             self.points_ += draw_events(self.axes_, drawn, self.events, convert)
 
     def _label(self, column: int, is_date: bool) -> str:
         if self.feature_names is not None:
-            return self.feature_names[column]
+            return as_label(self.feature_names[column], _LONGEST_LABEL)
         return "date" if is_date else f"x{column}"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +11,10 @@ from numpy.typing import NDArray
 
 from .._grid import Grid
 from .._linalg import Array
-from ._cells import cell_edges, get_cells
-from ._style import BLUE, ORANGE, concise_dates, panels, plain_numbers
+from ._cells import cell_edges, get_cells, place_in
+from ._convert import Convert, are_dates, check_convert, convert_edges, convert_rows
+from ._figures import panels
+from ._style import BLUE, ORANGE, concise_dates, plain_numbers
 
 # Where a colour bar is, in units of its map.
 _BAR = (1.03, 0.0, 0.045, 1.0)
@@ -27,6 +28,7 @@ _AROUND, _LETTER, _FEW = (3.2, 1.0), 0.09, 4
 _PADS = {"w_pad": 0.1, "h_pad": 0.06}
 # The longer extent over the shorter one, up to which they may well be in the same units.
 _COMPARABLE = 3.0
+_TITLES = ("Posterior mean of the rate", "Is the rate above the threshold?")
 _HATCH, _HATCH_COLOUR = "////", "0.7"
 
 
@@ -39,6 +41,8 @@ class Map(NamedTuple):
         Of all cells' centres.
     places : ndarray of int of shape (n_rows,)
         Which cell each row is.
+    areas : ndarray of shape (n_rows,)
+        Of each row's cell, in units of the inputs.
     edges : list of two arrays
         Of the cells, as the axes show them.
     converted : int or None
@@ -53,6 +57,7 @@ class Map(NamedTuple):
 
     grid: Grid
     places: NDArray[np.intp]
+    areas: Array
     edges: list[Any]
     converted: int | None
     is_date: list[bool]
@@ -71,7 +76,7 @@ class Map(NamedTuple):
         return cells.reshape(self.grid.shape)
 
 
-def make_map(centres: Array, convert: Callable[[Array], Any] | None) -> Map:
+def make_map(centres: Array, convert: Convert, edges: Sequence[Array] | None = None) -> Map:
     """Return the map whose cells have these centres, one of the axes converted.
 
     Parameters
@@ -80,58 +85,27 @@ def make_map(centres: Array, convert: Callable[[Array], Any] | None) -> Map:
         Of all cells or some.
     convert : callable or None
         From rows of that kind to what the axis of one of the columns shows.
+    edges : sequence of two arrays, optional
+        Of all cells; by default half-way between the centres.
     """
-    grid, places = get_cells(centres)
-    edges: list[Any] = [cell_edges(axis) for axis in grid.axes]
-    spans = [float(edge[-1] - edge[0]) for edge in edges]
+    check_convert(convert)
+    if edges is None:
+        grid, places = get_cells(centres)
+        shown: list[Any] = [cell_edges(axis) for axis in grid.axes]
+    else:
+        grid, places = place_in(edges, centres)
+        shown = list(edges)
+    areas = np.outer(*(np.diff(edge) for edge in shown)).ravel()[places]
+    spans = [float(edge[-1] - edge[0]) for edge in shown]
     converted = None
     if convert is not None:
-        converted, values = convert_edges(edges, convert)
-        edges[converted] = values
-    is_date = [are_dates(edge) for edge in edges]
+        converted, values = convert_edges(shown, convert)
+        shown[converted] = values
+    is_date = [are_dates(edge) for edge in shown]
     comparable = convert is None and max(spans) <= _COMPARABLE * min(spans)
     size = _equal_size(spans[1] / spans[0]) if comparable else (_SIDE, 0.8 * _SIDE)
-    return Map(grid, places, edges, converted, is_date, "equal" if comparable else "auto", size)
-
-
-def convert_edges(edges: Sequence[Array], convert: Callable[[Array], Any]) -> tuple[int, Any]:
-    """Return which of two columns is converted, and its edges converted.
-
-    It is the one that makes a difference to `convert`.
-    """
-    found = []
-    for axis, edge in enumerate(edges):
-        rows = np.tile([float(each[0]) for each in edges], (len(edge), 1))
-        rows[:, axis] = edge
-        values = convert_rows(rows, convert)
-        if values[0] != values[-1]:
-            found.append((axis, values))
-    if len(found) != 1:
-        raise ValueError(
-            "convert must change with one column, for a map, that of dates for example; it "
-            f"changes with {'both' if found else 'neither'}."
-        )
-    return found[0]
-
-
-def convert_rows(rows: Array, convert: Callable[[Array], Any]) -> Any:
-    """Return what rows of two columns are converted to; raise a ValueError for another shape."""
-    values = np.asarray(convert(rows))
-    if values.shape != (len(rows),):
-        raise ValueError(
-            "convert must return a value for each row, for a map: what the axis of one of the two "
-            f"columns shows, as EventGrid.to_dates does. Given rows of shape {rows.shape} it "
-            f"returned the shape {values.shape}."
-        )
-    return values
-
-
-def are_dates(values: Any) -> bool:
-    """Whether values are dates, numpy's or Python's."""
-    array = np.asarray(values)
-    return array.dtype.kind == "M" or (
-        array.dtype.kind == "O" and all(isinstance(x, datetime.date) for x in array.flat)
-    )
+    aspect = "equal" if comparable else "auto"
+    return Map(grid, places, areas, shown, converted, is_date, aspect, size)
 
 
 def make_panels(ax: Any, of: Map) -> tuple[Any, Any]:
@@ -149,7 +123,37 @@ def _n_letters(edges: Array) -> int:
     return len(f"{np.abs(edges).max():.0f}")
 
 
-def map_styles() -> list[dict[str, Any]]:
+def draw_maps(
+    axes: NDArray[np.object_], of: Map, values: Sequence[Any], labels: Sequence[str]
+) -> tuple[list[Any], list[Any]]:
+    """Draw the mean of a rate, and the probability that it is above a threshold.
+
+    Parameters
+    ----------
+    axes : ndarray of two Axes
+    of : Map
+    values : sequence of two arrays of shape (n_rows,)
+        Of its cells.
+    labels : sequence of two str
+        Of the colour bars.
+
+    Returns
+    -------
+    meshes, bars : list
+        Of both maps.
+    """
+    meshes, bars = [], []
+    for ax, numbers, style, label, title in zip(
+        axes, values, _map_styles(), labels, _TITLES, strict=True
+    ):
+        meshes.append(_draw_cells(ax, of, numbers, style))
+        place = ax.inset_axes(_BAR)
+        bars.append(ax.figure.colorbar(meshes[-1], cax=place, label=_wrapped(label, of.size[1])))
+        ax.set_title(title, fontsize="medium")
+    return meshes, bars
+
+
+def _map_styles() -> list[dict[str, Any]]:
     """Return the colours of the two maps."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -157,20 +161,8 @@ def map_styles() -> list[dict[str, Any]]:
     return [{"cmap": "cividis", "vmin": 0.0}, {"cmap": doubt, "vmin": 0.0, "vmax": 1.0}]
 
 
-def draw_map(ax: Any, of: Map, values: Array, style: dict, label: str) -> tuple[Any, Any]:
-    """Draw one map with its colour bar; return the mesh and the bar.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    of : Map
-    values : ndarray of shape (n_rows,)
-        Of its cells.
-    style : dict
-        Colours.
-    label : str
-        Of the colour bar.
-    """
+def _draw_cells(ax: Any, of: Map, values: Array, style: dict) -> Any:
+    """Draw the cells of one map on their axes; return the mesh."""
     mesh = ax.pcolormesh(*of.edges, of.cells(values).T, rasterized=True, **style)
     ax.set_aspect(of.aspect)
     if of.has_gaps:
@@ -181,13 +173,10 @@ def draw_map(ax: Any, of: Map, values: Array, style: dict, label: str) -> tuple[
         else:
             room = of.size[0] / ((_n_letters(edges) + 1) * _LETTER)  # of labels beside each other
             plain_numbers(axis, room if axis is ax.xaxis else np.inf)
-    bar = ax.figure.colorbar(mesh, cax=ax.inset_axes(_BAR), label=_wrapped(label, of.size[1]))
-    return mesh, bar
+    return mesh
 
 
-def draw_events(
-    axes: NDArray[np.object_], of: Map, events: Array, convert: Callable[[Array], Any] | None
-) -> list[Any]:
+def draw_events(axes: NDArray[np.object_], of: Map, events: Array, convert: Convert) -> list[Any]:
     """Draw events on two maps; return the points on each."""
     columns: list[Any] = list(events.T)
     if of.converted is not None and convert is not None:

@@ -15,6 +15,8 @@ from ..estimators import (
     MCMCGaussianProcessRegressor,
 )
 from ..estimators._rates import check_exposure
+from ..likelihoods._validation import as_floats
+from ._text import as_label
 
 
 class Curves(NamedTuple):
@@ -47,7 +49,7 @@ def curves(estimator: Any, X: Any, levels: Sequence[float], target: Any) -> Curv
 
 @singledispatch
 def observed(estimator: Any, y: Any, exposure: Any, target: Any) -> Array:
-    """Return what the curves are compared with, shape (n_curves, n_samples)."""
+    """Return what the curves are compared with, shape (n_curves, n_samples), given a vector y."""
     raise NotImplementedError
 
 
@@ -62,7 +64,7 @@ def _(
 @observed.register
 def _(estimator: MCMCGaussianProcessRegressor, y: Any, exposure: Any, target: Any) -> Array:
     _refuse_exposure(exposure)
-    return np.asarray(y, dtype=np.float64)[None]
+    return as_floats("y", y)[None]
 
 
 @curves.register
@@ -80,7 +82,7 @@ def _(estimator: MCMCCoxProcessRegressor, y: Any, exposure: Any, target: Any) ->
             "was given exposures other than 1; got None. Pass exposure=... of the rows, or leave y "
             "out to draw no points."
         )
-    counts = np.asarray(y, dtype=np.float64)
+    counts = as_floats("y", y)
     return (counts / check_exposure(exposure, len(counts)))[None]
 
 
@@ -97,7 +99,9 @@ def _(
         estimator.predict_proba(X).T[which],
         intervals.transpose(2, 0, 1, 3)[which],
         labels,
-        f"probability of class {labels[0]}" if len(labels) == 1 else "probability of each class",
+        f"probability of class {as_label(labels[0], 30)}"
+        if len(labels) == 1
+        else "probability of each class",
         is_probability=True,
     )
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from .._linalg import Array
-from ..estimators._inputs import check_at_least_one
 from ._checks import check_levels, unwrap
 from ._columns import (
     column_names,
@@ -20,22 +20,13 @@ from ._columns import (
     read_columns,
     rows_along,
 )
+from ._curves import draw_several, draw_single
+from ._figures import require_matplotlib, single_axes
 from ._predictions import curves, observed
-from ._style import (
-    BLUE,
-    GREY,
-    SMALL,
-    colour_of,
-    draw_bands,
-    hide_frame,
-    require_matplotlib,
-    single_axes,
-)
+from ._style import SMALL, hide_frame
+from ._text import as_label
 
-_GOLDEN = 0.6180339887498949
-# Where data of the classes 0 and 1 are drawn, outside of the probabilities.
-_STRIP, _STRIP_HEIGHT = 0.03, 0.08
-_ROW_HEIGHT = 0.04
+_LONGEST_LABEL = 60
 
 
 class PredictiveDisplay:
@@ -173,7 +164,7 @@ class PredictiveDisplay:
         confidence_levels : sequence of float, default=(0.5, 0.9)
             Probabilities of the intervals. Of several classes only the narrowest are drawn.
         grid_resolution : int, default=100
-            Number of points of a curve.
+            Number of points of a curve, at least 2.
         feature_names : sequence of str, default=None
             Names of the columns of X; by default those of the data frame, or those that `fit`
             has seen.
@@ -195,8 +186,9 @@ class PredictiveDisplay:
         TypeError
             For an estimator of another package.
         ValueError
-            For an unknown column or class, data of the wrong shape, and counts without the
-            exposure that they need.
+            For an unknown column or class, one that has a single value, columns that are not
+            those of `fit`, data of the wrong shape, and counts without the exposure that they
+            need.
 
         Examples
         --------
@@ -217,17 +209,17 @@ class PredictiveDisplay:
         caller = f"{cls.__name__}.from_estimator"
         require_matplotlib(caller)
         fitted = unwrap(caller, estimator)
-        check_at_least_one("grid_resolution", grid_resolution)
+        _check_resolution(grid_resolution)
         levels = check_levels(confidence_levels)
         columns, names = read_columns(fitted, X), column_names(X, estimator, feature_names)
-        column = find_column("feature", feature, names)
+        column = find_column(feature, names)
         values = numbers_of(columns[column], names[column])
         x = np.linspace(np.nanmin(values), np.nanmax(values), grid_resolution)
         rows = rows_along(X, columns, held_at(held, columns, names), column, x)
         y_observed = None
         if y is not None:
             check_consistent_length(X, y)
-            y_observed = observed(fitted.estimator, y, exposure, target)
+            y_observed = observed(fitted.estimator, column_or_1d(y), exposure, target)
         found = curves(fitted.estimator, fitted.transform(rows), levels, target)
         del columns[column]
         others = f"\n(the other columns: {describe_held(held, columns)})" if columns else ""
@@ -240,7 +232,7 @@ class PredictiveDisplay:
             x_observed=None if y is None else values,
             y_observed=y_observed,
             is_probability=found.is_probability,
-            xlabel=names[column] + others,
+            xlabel=as_label(names[column], _LONGEST_LABEL) + others,
             ylabel=found.ylabel if ylabel is None else ylabel,
         )
         return display.plot(ax)
@@ -260,11 +252,8 @@ class PredictiveDisplay:
         require_matplotlib(f"{type(self).__name__}.plot")
         self.ax_ = single_axes(ax, (7.5, 4.6))
         self.figure_ = self.ax_.figure
-        self.lines_: list[Any] = []
-        self.bands_: list[Any] = []
-        self.points_: list[Any] = []
-        draw = self._draw_single if len(self.mean) == 1 else self._draw_several
-        draw()
+        draw = draw_single if len(self.mean) == 1 else draw_several
+        self.lines_, self.bands_, self.points_ = draw(self.ax_, self)
         self.ax_.set(xlabel=self.xlabel, ylabel=self.ylabel)
         if self.is_probability:
             self.ax_.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0])
@@ -272,37 +261,10 @@ class PredictiveDisplay:
         self.ax_.legend(fontsize=SMALL, framealpha=0.9)
         return self
 
-    def _draw_single(self) -> None:
-        self.bands_ += draw_bands(self.ax_, self.x, self.intervals[0], self.confidence_levels)
-        label = "mean" if self.is_probability else self.labels[0]
-        self.lines_ += self.ax_.plot(self.x, self.mean[0], color=BLUE, linewidth=2.0, label=label)
-        if self.x_observed is None or self.y_observed is None:
-            return
-        y = self.y_observed[0]
-        if self.is_probability:
-            # Evenly spread, whatever the order of the rows.
-            jitter = _STRIP + _STRIP_HEIGHT * ((np.arange(len(y)) * _GOLDEN) % 1.0)
-            y = np.where(y == 1.0, 1.0 + jitter, -jitter)
-            for edge in (0.0, 1.0):
-                self.ax_.axhline(edge, color="0.8", linewidth=0.8, zorder=0)
-        style = {"color": GREY, "markersize": 3.5, "alpha": 0.6, "markeredgewidth": 0.0}
-        self.points_ += self.ax_.plot(self.x_observed, y, "o", label="data", **style)
 
-    def _draw_several(self) -> None:
-        for k, (mean, label) in enumerate(zip(self.mean, self.labels, strict=True)):
-            style = {"color": colour_of(k), "alpha": 0.2, "linewidth": 0}
-            ends = self.intervals[k, -1].T
-            self.bands_.append(self.ax_.fill_between(self.x, *ends, **style))
-            style = {"color": colour_of(k), "linewidth": 2.0, "label": label}
-            self.lines_ += self.ax_.plot(self.x, mean, **style)
-            if self.x_observed is not None and self.y_observed is not None:
-                x = self.x_observed[self.y_observed[k] == 1.0]
-                height = np.full(len(x), 1.0 + _STRIP + _ROW_HEIGHT * k)
-                style = {"color": colour_of(k), "markersize": 5.0}
-                self.points_ += self.ax_.plot(x, height, "|", **style)
-        self.ax_.set_title(
-            f"Means and {100 * self.confidence_levels[-1]:g} % intervals"
-            + ("" if self.x_observed is None else "; data above"),
-            fontsize="medium",
-            loc="left",
+def _check_resolution(grid_resolution: Any) -> None:
+    is_whole = isinstance(grid_resolution, Integral) and not isinstance(grid_resolution, bool)
+    if not is_whole or grid_resolution < 2:
+        raise ValueError(
+            f"grid_resolution must be a whole number, at least 2; got {grid_resolution!r}."
         )

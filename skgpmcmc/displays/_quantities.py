@@ -14,6 +14,7 @@ from ..estimators._names import quantity_names
 from ..priors import HyperPrior
 from ..trace import Trace
 from ._checks import Fitted
+from ._text import some_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,14 +98,31 @@ def choose(quantities: list[Quantity], wanted: Any) -> list[Quantity]:
     if wanted is None:
         return quantities
     chosen: list[Quantity] = []
-    for name in [wanted] if isinstance(wanted, str) else list(wanted):
-        found = [q for q in quantities if name == q.name or name in q.other_names]
+    for name in _as_names(wanted):
+        is_name = isinstance(name, str)
+        found = [q for q in quantities if is_name and name in {q.name, *q.other_names}]
         if not found:
-            known = ", ".join(repr(q.name) for q in quantities[:8])
-            more = f" and {len(quantities) - 8} more" if len(quantities) > 8 else ""
-            raise ValueError(f"quantities has {name!r}, which is none of {known}{more}.")
+            known = some_of([q.name for q in quantities])
+            raise ValueError(f"quantities has {name!r}, which is none of {known}.")
         chosen += [q for q in found if q not in chosen]
     return chosen
+
+
+def _as_names(wanted: Any) -> list[Any]:
+    if isinstance(wanted, str):
+        return [wanted]
+    try:
+        names = list(wanted)
+    except TypeError:
+        raise ValueError(
+            f"quantities must be a name, or a list of names; got {wanted!r}. The names are the "
+            "keys of diagnostics_."
+        ) from None
+    if not names:
+        raise ValueError(
+            f"quantities must name one or more; got {wanted!r}. Leave it out for the default."
+        )
+    return names
 
 
 def worst(quantities: list[Quantity], n_most: int) -> tuple[list[Quantity], str]:

@@ -12,17 +12,15 @@ from ..estimators._defaults import varying_spread
 from ..estimators._inputs import check_at_least_one, interval_ends
 from ..trace import Trace
 from ._checks import Fitted, as_matrix, check_levels, unwrap
-from ._style import (
-    PALE_GREY,
-    colour_of,
-    hide_frame,
-    label_log_axis,
-    quote_levels,
-    require_matplotlib,
-    single_axes,
-    wrap,
-)
+from ._figures import require_matplotlib, single_axes
+from ._style import PALE_GREY, colours_of, hide_frame, label_log_axis
+from ._text import as_label, as_legend_label, quote_levels, wrap
 
+_LONGEST_NAME = 32
+# Letters of classes of which four fit in a line of the legend.
+_FOUR_IN_A_LINE = 14
+# Of the lines of intervals: the widest one, what each next one adds at most, and all of them.
+_THIN, _STEP, _STEPS = 1.2, 1.8, 5.4
 # Vertical space that the lines of the several classes of one column share.
 _SHARED, _BAR_HEIGHT = 0.6, 0.7
 
@@ -146,7 +144,8 @@ class RelevanceDisplay:
         TypeError
             For an estimator of another package.
         ValueError
-            For a kernel without a length scale for each column, or with several.
+            For a kernel without a length scale for each column, or with several; and for columns
+            that are not those of `fit`, or none of which varies.
 
         Examples
         --------
@@ -222,14 +221,16 @@ class RelevanceDisplay:
         return self
 
     def _draw_function(self, k: int, rows: Array, medians: Array) -> None:
-        colour = colour_of(k)
+        colour = colours_of(len(self.relevance))[k]
         intervals = []
-        for i, level in enumerate(check_levels(self.confidence_levels)):
+        levels = check_levels(self.confidence_levels)
+        step = min(_STEP, _STEPS / len(levels))
+        for i, level in enumerate(levels):
             relevance = self.relevance[k][:, self.order_]
             ends = np.quantile(relevance, interval_ends(level), axis=0)
-            style = {"color": colour, "linewidth": 1.2 + 1.8 * i, "zorder": 2}
+            style = {"color": colour, "linewidth": _THIN + step * i, "zorder": 2}
             intervals.append(self.ax_.hlines(rows, *ends, **style))
-        label = "median" if self.labels is None else self.labels[k]
+        label = "median" if self.labels is None else as_legend_label(self.labels[k])
         style = {"color": colour, "markersize": 5.5, "markeredgecolor": "white", "zorder": 3}
         self.points_ += self.ax_.plot(medians[self.order_], rows, "o", label=label, **style)
         self.intervals_.append(intervals)
@@ -238,7 +239,7 @@ class RelevanceDisplay:
         ax, n_rows = self.ax_, len(self.order_)
         constant = np.isnan(self.relevance[0, 0])
         names = [
-            f"{self.feature_names[i]} (constant)" if constant[i] else self.feature_names[i]
+            as_label(self.feature_names[i], _LONGEST_NAME) + " (constant)" * bool(constant[i])
             for i in self.order_
         ]
         ax.set_yticks(np.arange(n_rows), names)
@@ -252,7 +253,9 @@ class RelevanceDisplay:
         if n_rows < n_features:
             lines.append(wrap(f"The {n_rows} most relevant of {n_features} columns."))
         ax.set_xlabel("\n".join(lines))
-        above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 4}
+        is_wide = any(len(str(label)) > _FOUR_IN_A_LINE for label in self.labels or ())
+        n_columns = 2 if is_wide else 4
+        above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": n_columns}
         ax.legend(frameon=False, fontsize="small", **above)
         ax.grid(axis="x", color="0.92", zorder=0)
         hide_frame(ax)
@@ -264,6 +267,11 @@ class RelevanceDisplay:
 def _length_scales(fitted: Fitted, trace: Trace, wanted: str | None) -> str:
     """Return the name of the hyperparameter that has a length scale for each column."""
     n_features = getattr(fitted.estimator, "n_features_in_", 0)
+    if not n_features:
+        raise ValueError(
+            f"RelevanceDisplay needs inputs with columns; the kernel {fitted.estimator.kernel_} "
+            "takes objects. HyperparameterDisplay draws any hyperparameter."
+        )
     found = [
         name
         for name, where in trace.layout.groups.items()
@@ -290,10 +298,14 @@ def _length_scales(fitted: Fitted, trace: Trace, wanted: str | None) -> str:
 
 def _spread(fitted: Fitted, X: Any) -> Array:
     """Return the standard deviation of each column; NaN for one that is constant."""
-    n_features = fitted.estimator.n_features_in_
-    if X is not None:
-        X = fitted.transform(X)
-    rows = as_matrix("X", fitted.estimator.X_train_ if X is None else X, n_features)
-    spread = varying_spread(rows)
+    estimator = fitted.estimator
+    rows = estimator.X_train_ if X is None else estimator._validate_new(fitted.transform(X))
+    spread = varying_spread(as_matrix("X", rows))
     assert spread is not None  # it is a matrix of numbers
+    if not spread.any():
+        n_rows = f"{len(rows)} row{'s' * (len(rows) > 1)}"
+        raise ValueError(
+            f"X must have a column that varies, for its standard deviation is the unit; got "
+            f"{n_rows} in which all are constant."
+        )
     return np.where(spread > 0.0, spread, np.nan)

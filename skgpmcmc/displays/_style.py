@@ -1,13 +1,11 @@
-"""Colours, axes and figures that all displays share."""
+"""Colours and axes that all displays share."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._linalg import Array
 
@@ -18,7 +16,6 @@ GREY, PALE_GREY = "0.35", "0.8"
 # Of nested intervals, the widest one first.
 BLUES = ("#D6E8F4", "#9CC7E2", "#5FA3CF")
 SMALL = 8
-_NOTE_WIDTH = 60
 # Powers of ten of numbers that are written out, and intervals of an axis, at most.
 _WRITTEN_OUT, _N_TICKS = (-4, 9), 5
 # Ratios of the ends of a logarithmic axis; up to each it has ticks at these digits.
@@ -26,94 +23,24 @@ _NARROW = 5.0
 _DIGITS = ((30.0, (1.0, 2.0, 5.0)), (3e3, (1.0, 3.0)), (np.inf, (1.0,)))
 
 
-def require_matplotlib(caller: str) -> None:
-    """Raise an ImportError that says how to install matplotlib, where it is missing."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            f"{caller} requires matplotlib. Install it with "
-            '`pip install "skgpmcmc[plot]"`, or `pip install matplotlib`.'
-        ) from error
+def colours_of(n: int) -> list[str]:
+    """Return a colour for each of n chains or classes."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    if n <= len(COLOURS):
+        return list(COLOURS[:n])
+    return [to_hex(colour) for colour in colormaps["turbo"](np.linspace(0.03, 0.97, n))]
 
 
-def colour_of(number: int) -> str:
-    """Return the colour of a chain or a class."""
-    return COLOURS[number % len(COLOURS)]
+def shades_of(n: int) -> list[str]:
+    """Return a blue for each of n nested intervals, the widest one first."""
+    from matplotlib.colors import LinearSegmentedColormap, to_hex
 
-
-def single_axes(ax: Any, figsize: tuple[float, float]) -> Any:
-    """Return the given Axes, or those of a new figure."""
-    import matplotlib.pyplot as plt
-    from matplotlib.axes import Axes
-
-    if ax is None:
-        return plt.subplots(figsize=figsize, layout="constrained")[1]
-    if isinstance(ax, list | np.ndarray) and len(ax) == 1:
-        ax = ax[0]
-    if not isinstance(ax, Axes):
-        raise ValueError(f"ax must be a matplotlib Axes, or None for a new figure; got {ax!r}.")
-    return ax
-
-
-def panels(ax: Any, used: NDArray[np.bool_], figsize: tuple[float, float]) -> tuple[Any, Any]:
-    """Return a figure and the Axes of its panels.
-
-    Parameters
-    ----------
-    ax : Axes, array-like of Axes or None
-        As in scikit-learn's displays: None is a new figure, a single Axes makes room for all
-        panels, and an array has one Axes for each panel.
-    used : ndarray of bool of shape (n_rows, n_columns)
-        Which panels there are.
-    figsize : (float, float)
-        Width and height of a new figure in inches.
-
-    Returns
-    -------
-    figure : Figure
-    axes : ndarray of Axes of the shape of `used`
-        None where there is no panel.
-
-    Raises
-    ------
-    ValueError
-        For a wrong number of Axes, and for a single one without a place in a grid.
-    """
-    import matplotlib.pyplot as plt
-    from matplotlib.axes import Axes
-
-    axes = np.full(used.shape, None, dtype=object)
-    figure: Any
-    if ax is None:
-        figure = plt.figure(figsize=figsize, layout="constrained")
-        grid = figure.add_gridspec(*used.shape)
-    elif isinstance(ax, Axes):
-        figure, grid = ax.figure, _divide(ax, used.shape)
-    else:
-        given = np.asarray(ax, dtype=object)
-        if given.size != used.sum() or not all(isinstance(a, Axes) for a in given.flat):
-            raise ValueError(
-                f"ax must be None, a matplotlib Axes, or an array of {used.sum()} of them, one for "
-                f"each panel; got {ax!r}."
-            )
-        axes[used] = given.ravel()
-        return given.flat[0].figure, axes
-    for where in zip(*np.nonzero(used), strict=True):
-        axes[where] = figure.add_subplot(grid[where])
-    return figure, axes
-
-
-def _divide(ax: Any, shape: tuple[int, ...]) -> Any:
-    """Return a grid of panels in the place of the given Axes, which are hidden."""
-    place = ax.get_subplotspec()
-    if place is None or not ax.axison:
-        raise ValueError(
-            "ax must be an Axes of a grid, as plt.subplots makes them, that no other display "
-            "has been drawn on. Pass ax=display.axes_ to draw on these again."
-        )
-    ax.set_axis_off()
-    return place.subgridspec(*shape)
+    if n <= len(BLUES):
+        return list(BLUES[:n])
+    shades = LinearSegmentedColormap.from_list("shades", BLUES)
+    return [to_hex(shade) for shade in shades(np.linspace(0.0, 1.0, n))]
 
 
 def label_log_axis(axis: Any, low: float, high: float) -> None:
@@ -188,10 +115,10 @@ def draw_bands(ax: Any, x: Any, intervals: Any, levels: Sequence[float]) -> list
         Probability of each interval.
     """
     bands = []
-    for i, level in enumerate(levels):
-        style = {"color": BLUES[min(i, len(BLUES) - 1)], "linewidth": 0}
-        ends = np.asarray(intervals)[i].T
-        bands.append(ax.fill_between(x, *ends, label=f"{100 * level:g} % interval", **style))
+    shades = shades_of(len(levels))
+    for ends, level, shade in zip(np.asarray(intervals), levels, shades, strict=True):
+        style = {"color": shade, "linewidth": 0, "label": f"{100 * level:g} % interval"}
+        bands.append(ax.fill_between(x, *ends.T, **style))
     return bands
 
 
@@ -204,13 +131,3 @@ def thinned(draws: Array, n_most: int) -> Array:
     """Return at most `n_most` rows, evenly spread."""
     which = np.linspace(0, len(draws) - 1, min(n_most, len(draws))).round().astype(int)
     return draws[np.unique(which)]
-
-
-def wrap(text: str) -> str:
-    """Break a note into lines that fit below a panel."""
-    return textwrap.fill(text, _NOTE_WIDTH)
-
-
-def quote_levels(levels: Any) -> str:
-    """Return confidence levels as people write them: ``"50 and 90 %"``."""
-    return " and ".join(f"{100 * level:g}" for level in sorted(levels)) + " %"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,18 +12,14 @@ from scipy.stats import rankdata
 from .._linalg import Array
 from ..estimators._inputs import check_at_least_one
 from ._checks import unwrap
+from ._figures import panels, require_matplotlib
 from ._quantities import choose, quantities_of, worst
-from ._style import (
-    GREY,
-    SMALL,
-    colour_of,
-    hide_frame,
-    label_log_axis,
-    panels,
-    require_matplotlib,
-    wrap,
-)
+from ._style import GREY, SMALL, colours_of, hide_frame, label_log_axis
+from ._text import as_label, wrap
 
+_LONGEST_TITLE = 55
+# The legend: chains in a line, inches of a line, and points from the axis that its label takes.
+_LEGEND_COLUMNS, _LEGEND_LINE, _BELOW_LABEL = 4, 0.2, 34.0
 # Draws that a bin of ranks holds on average, at least; and bins, at most.
 _DRAWS_PER_BIN, _MOST_BINS = 10, 20
 
@@ -177,7 +174,8 @@ class TraceDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, or array of shape (n_quantities, 2), default=None
-            A single Axes, of a grid, makes room for all panels. By default a new figure.
+            A single Axes, of a grid, makes room for all panels; its figure grows if that is its
+            only one. By default a new figure.
 
         Returns
         -------
@@ -186,27 +184,29 @@ class TraceDisplay:
         require_matplotlib(f"{type(self).__name__}.plot")
         n_quantities = len(self.draws)
         used = np.ones((n_quantities, 2), dtype=bool)
-        self.figure_, self.axes_ = panels(ax, used, (11.0, 1.9 * n_quantities + 1.0))
+        n_lines = math.ceil(self.draws.shape[1] / _LEGEND_COLUMNS)
+        height = 1.9 * n_quantities + 0.8 + _LEGEND_LINE * n_lines
+        self.figure_, self.axes_ = panels(ax, used, (11.0, height))
         self.lines_, self.ranks_ = [], []
         for i, (left, right) in enumerate(self.axes_):
             self.lines_.append(self._draw_chains(i, left))
             self.ranks_.append(_draw_ranks(self.draws[i], right))
-            left.set_title(self.names[i], loc="left", fontsize="medium")
+            title = as_label(self.names[i], _LONGEST_TITLE)
+            left.set_title(title, loc="left", fontsize="medium")
             right.set_title(self._diagnosis(i), loc="left", fontsize="medium")
             hide_frame(left)
             hide_frame(right)
         left, right = self.axes_[-1]
         left.set_xlabel("\n".join(["draw", wrap(self.note)]).strip())
         right.set_xlabel("rank among the draws of all chains")
-        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.34)}
-        right.legend(ncols=4, fontsize=SMALL, frameon=False, **below)
+        _place_legend_below(right)
         return self
 
     def _draw_chains(self, i: int, ax: Any) -> list[Any]:
         lines = []
-        for c, chain in enumerate(self.draws[i]):
+        for chain, colour in zip(self.draws[i], colours_of(len(self.draws[i])), strict=True):
             number = np.arange(1, len(chain) + 1)
-            lines += ax.plot(number, chain, color=colour_of(c), linewidth=0.5, alpha=0.8)
+            lines += ax.plot(number, chain, color=colour, linewidth=0.5, alpha=0.8)
         if self.log_scale is not None and self.log_scale[i]:
             ax.set_yscale("log")
             label_log_axis(ax.yaxis, self.draws[i].min(), self.draws[i].max())
@@ -229,11 +229,20 @@ def _draw_ranks(draws: Array, ax: Any) -> list[Any]:
     n_bins = int(np.clip(n_draws // _DRAWS_PER_BIN, 2, _MOST_BINS))
     edges = np.linspace(0.5, draws.size + 0.5, n_bins + 1)
     histograms = []
-    for c, row in enumerate(ranks):
+    for c, (row, colour) in enumerate(zip(ranks, colours_of(len(ranks)), strict=True)):
         counts = np.histogram(row, edges)[0]
-        style = {"color": colour_of(c), "linewidth": 1.2, "label": f"chain {c + 1}"}
+        style = {"color": colour, "linewidth": 1.2, "label": f"chain {c + 1}"}
         histograms.append(ax.stairs(counts, edges, baseline=None, **style))
     ax.axhline(n_draws / n_bins, color=GREY, linestyle=":", linewidth=1.0)
     ax.set_ylim(bottom=0.0)
     ax.set_ylabel("draws in bin")
     return histograms
+
+
+def _place_legend_below(ax: Any) -> None:
+    """Put the legend of the chains below the label of an axis, however high the panel is."""
+    from matplotlib.transforms import offset_copy
+
+    below = offset_copy(ax.transAxes, ax.figure, y=-_BELOW_LABEL, units="points")
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": below}
+    ax.legend(ncols=_LEGEND_COLUMNS, fontsize=SMALL, frameon=False, borderaxespad=0.0, **place)
