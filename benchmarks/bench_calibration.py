@@ -99,7 +99,7 @@ def _sigmoid(f):
 
 
 def studies() -> list[Study]:
-    """Return the three studies and the control."""
+    """Return the studies of the three estimators, and the control."""
     latent = {"k1__constant_value": SIGNAL, "k2__length_scale": SCALE}
     classifier = Study(
         "classifier", MCMCGaussianProcessClassifier, ConstantKernel() * RBF([1.0, 1.0]), latent,
@@ -116,9 +116,12 @@ def studies() -> list[Study]:
         latent | {"mean": stats.norm(0.5, 1.0)}, 20, 1, counts, lambda f, values, rng: np.exp(f),
         options={"mean": "constant"},
     )  # fmt: skip
+    collapsed = classifier._replace(
+        name="classifier, collapsed", options={"representation": "collapsed"}
+    )
     wrong = latent | {"k2__length_scale": stats.lognorm(s=0.7, scale=2.5)}
     control = classifier._replace(name="control: wrong prior", fitted_priors=wrong)
-    return [classifier, regressor, cox, control]
+    return [classifier, collapsed, regressor, cox, control]
 
 
 class Outcome(NamedTuple):
