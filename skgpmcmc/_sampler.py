@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from ._run_chain import Target
 from ._settings import SamplerSettings, recorded
 from ._warn import warn_user
 from .exceptions import ChainDiedError
+from .likelihoods._validation import check_whole
 from .representations import check_representation, representation_class
 from .trace import ChainDraws, Trace
 
@@ -91,8 +91,7 @@ def run_chains(
     """
     check_kind("model", model, "LatentGaussianModel", "layout")
     check_kind("settings", settings, "SamplerSettings", "n_iterations")
-    if not isinstance(n_chains, Integral) or isinstance(n_chains, bool) or n_chains < 1:
-        raise ValueError(f"n_chains must be a whole number, at least 1; got {n_chains!r}.")
+    check_whole("n_chains", n_chains, 1)
     kind = representation_class(settings.representation)
     if settings.hamiltonian and kind.has_gradient and not has_gradient(model.kernel, model.X[:2]):
         raise ValueError(

@@ -11,6 +11,7 @@ import numpy as np
 
 from ._linalg import Array
 from ._parameters import ParameterLayout
+from .likelihoods._validation import check_whole
 from .representations import (
     REPRESENTATIONS,
     Representation,
@@ -118,10 +119,7 @@ class SamplerSettings:
 
     def _check_numbers(self) -> None:
         for name, least in _LEAST.items():
-            value = getattr(self, name)
-            is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-            if not is_whole or value < least:
-                raise ValueError(f"{name} must be a whole number, at least {least}; got {value!r}.")
+            check_whole(name, getattr(self, name), least)
         if self.n_approximate >= max(self.n_warmup, 1):
             raise ValueError(
                 f"n_approximate must be smaller than n_warmup={self.n_warmup}, or 0; got "

@@ -18,9 +18,9 @@ from ._model_inputs import as_inputs
 from ._origin import check_kind, check_origin
 from ._sampler import run_chains
 from ._settings import SamplerSettings
-from .estimators._inputs import check_at_least_one
 from .estimators._latent_predictions import latent_moments
 from .estimators._prediction import PosteriorDraws
+from .likelihoods._validation import check_whole
 from .trace import Trace
 
 __all__ = ["LatentGaussianModel", "SamplerSettings", "Trace", "predict_latent", "run_chains"]
@@ -73,7 +73,7 @@ def predict_latent(
     """
     check_kind("model", model, "LatentGaussianModel", "layout")
     check_origin("trace", trace, model)
-    check_at_least_one("max_draws", max_draws)
+    check_whole("max_draws", max_draws, 1)
     X = as_inputs(model.kernel, X)
     if model.kernel.requires_vector_input and X.shape[1] != model.X.shape[1]:
         raise ValueError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._linalg import Array
-from ..estimators._inputs import check_at_least_one
+from ..likelihoods._validation import check_whole
 from ..priors import HyperPrior
 from ._checks import unwrap
 from ._figures import panels, require_matplotlib
@@ -166,7 +166,7 @@ class HyperparameterDisplay:
         require_matplotlib(caller)
         _check_kind(kind)
         n_most = _DEFAULT_MOST[kind] if max_quantities is None else max_quantities
-        check_at_least_one("max_quantities", n_most)
+        check_whole("max_quantities", n_most, 1)
         fitted = unwrap(caller, estimator)
         chosen = [q for q in quantities_of(fitted, feature_names) if q.prior is not None]
         if not chosen:

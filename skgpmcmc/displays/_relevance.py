@@ -9,7 +9,8 @@ import numpy as np
 
 from .._linalg import Array
 from ..estimators._defaults import varying_spread
-from ..estimators._inputs import check_at_least_one, interval_ends
+from ..estimators._inputs import interval_ends
+from ..likelihoods._validation import check_whole
 from ..trace import Trace
 from ._checks import Fitted, as_matrix, check_levels, unwrap
 from ._figures import require_matplotlib, single_axes
@@ -165,7 +166,7 @@ class RelevanceDisplay:
         """
         caller = f"{cls.__name__}.from_estimator"
         require_matplotlib(caller)
-        check_at_least_one("max_features", max_features)
+        check_whole("max_features", max_features, 1)
         levels = check_levels(confidence_levels)
         fitted = unwrap(caller, estimator)
         traces, labels = fitted.functions()

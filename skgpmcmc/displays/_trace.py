@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from .._linalg import Array
-from ..estimators._inputs import check_at_least_one
+from ..likelihoods._validation import check_whole
 from ._checks import unwrap
 from ._figures import panels, require_matplotlib
 from ._quantities import choose, quantities_of, worst
@@ -155,7 +155,7 @@ class TraceDisplay:
         """
         caller = f"{cls.__name__}.from_estimator"
         require_matplotlib(caller)
-        check_at_least_one("max_quantities", max_quantities)
+        check_whole("max_quantities", max_quantities, 1)
         fitted = unwrap(caller, estimator)
         chosen = choose(quantities_of(fitted, feature_names), quantities)
         chosen, note = worst(chosen, max_quantities)

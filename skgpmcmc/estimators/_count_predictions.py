@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
 from .._warn import warn_user
+from ..likelihoods._poisson import LARGEST_RATE
 from ..likelihoods._validation import check_counts
 from ._counts import poisson_log_pmf, poisson_quantiles
 from ._inputs import as_random_state, check_quantiles, check_sample_weight, interval_ends
@@ -25,8 +26,6 @@ from ._rates import check_exposure, expected_counts, overall_rate
 SMALLEST_DISPERSION = 1e-15
 # The sum of weighted deviances from larger ones, or smaller than the reciprocal, would overflow.
 _LARGEST_EXPECTATION = 1e280
-# Poisson draws of numpy end here.
-_LARGEST_RATE = 9e18
 
 
 class CountPredictions(RegressorMixin, LatentPredictions):
@@ -203,11 +202,11 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         chosen, (latent,) = sample_latent(
             self._posterior_draws(), X, n_samples, rng, self.memory_limit
         )
-        rate = np.minimum(expected_counts(latent, exposure[:, np.newaxis]), _LARGEST_RATE)
+        rate = np.minimum(expected_counts(latent, exposure[:, np.newaxis]), LARGEST_RATE)
         if not self._is_poisson:
             shape = 1.0 / self._dispersions()[chosen]
             rate = np.minimum(
-                rate * rng.standard_gamma(shape, size=rate.shape) / shape, _LARGEST_RATE
+                rate * rng.standard_gamma(shape, size=rate.shape) / shape, LARGEST_RATE
             )
         return np.asarray(rng.poisson(rate))
 

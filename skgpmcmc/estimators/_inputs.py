@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -204,12 +204,6 @@ def drop_weightless(weights: Array | None, *arrays: Any) -> tuple[Array | None, 
         return None, list(arrays)
     kept = weights > 0.0
     return weights[kept], [array[kept] for array in arrays]
-
-
-def check_at_least_one(name: str, value: Any) -> None:
-    """Raise a ValueError unless the value is a whole number, and at least 1."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a whole number, at least 1; got {value!r}.")
 
 
 def as_random_state(random_state: Any) -> np.random.RandomState:

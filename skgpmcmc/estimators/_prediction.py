@@ -15,8 +15,9 @@ from .. import _linalg
 from .._covariance import covariances, variances
 from .._linalg import Array
 from ..likelihoods import Likelihood
+from ..likelihoods._validation import check_whole
 from ..trace import Trace
-from ._inputs import check_at_least_one, check_prediction_memory
+from ._inputs import check_prediction_memory
 
 # Rows of X are taken in chunks whose largest arrays fit in this many bytes.
 CHUNK_BYTES = 2**26
@@ -212,7 +213,7 @@ class PosteriorDraws:
 
 def spread(trace: Trace, max_draws: int) -> Array:
     """Return which draws of all chains to use: at most `max_draws`, evenly spread."""
-    check_at_least_one("max_prediction_draws", max_draws)  # it may be set after fit
+    check_whole("max_prediction_draws", max_draws, 1)  # it may be set after fit
     total = trace.n_chains * trace.n_draws
     return np.unique(np.linspace(0, total - 1, min(max_draws, total)).round().astype(int))
 
@@ -251,7 +252,7 @@ def sample_latent(
     ValueError
         If that needs more memory than the limit.
     """
-    check_at_least_one("n_samples", n_samples)
+    check_whole("n_samples", n_samples, 1)
     n_drawn = functions[0].n_drawn(X)
     # For each function draws, normal variables and products; what is then made of them.
     per_sample = 8.0 * (4 + 3 * len(functions)) * len(X)

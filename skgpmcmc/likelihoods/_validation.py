@@ -27,6 +27,12 @@ def as_floats(name: str, values: Any) -> NDArray:
         raise ValueError(f"{name} must be real numbers; got {reprlib.repr(shown)}.") from None
 
 
+def check_whole(name: str, value: Any, least: int) -> None:
+    """Raise a ValueError unless the value is a whole number, and large enough."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number, at least {least}; got {value!r}.")
+
+
 def check_vector(values: Any, name: str, length: int | None = None) -> NDArray:
     """Return ``values`` as a finite float vector of the given length, or say what is wrong."""
     vector = as_floats(name, values)
