@@ -218,10 +218,11 @@ class Chain:
     ) -> Chain:
         """Return the chain as it was when the snapshot was taken, bit for bit."""
         workspace = make_workspace(model, settings.representation, settings.hamiltonian)
-        state = workspace.state_at(snapshot.theta, snapshot.whitened)
+        # Copies: the snapshot's arrays may be on a file that its owner is going to replace.
+        state = workspace.state_at(np.array(snapshot.theta), np.array(snapshot.whitened))
         # The chain stood there, at the same numbers.
         assert state is not None
-        chain = cls(workspace, settings, rng, state, snapshot.frozen)
+        chain = cls(workspace, settings, rng, state, copy.deepcopy(snapshot.frozen))
         chain.widths = copy.deepcopy(snapshot.widths)
         chain.trajectories.tuner = copy.deepcopy(snapshot.tuner)
         chain.n_moved = snapshot.n_moved.copy()

@@ -171,7 +171,8 @@ def _in_parallel(
         delayed(_run)(n, tasks[n].target, tasks[n].how(), connections.of(n, tasks[n].file))
         for n in numbers
     )
-    options = {"n_jobs": n_jobs, "verbose": verbose}
+    # No memory maps: they are read-only, and what a chain keeps of them would outlive their files.
+    options = {"n_jobs": n_jobs, "verbose": verbose, "max_nbytes": None}
     try:
         parallel = Parallel(**options, return_as="generator_unordered")
     except ValueError:  # the backend "multiprocessing" cannot

@@ -86,7 +86,7 @@ def run_chain(
     theta : ndarray of shape (n_parameters,) or None
         Starting point; None is a draw from the prior.
     previous : list of ChainDraws or None
-        Draws of the same chain, with room for those to come: it is continued.
+        Draws of the same chain, which is continued. They stay as they are.
     surroundings : Surroundings
         Where to report to, and when to stop.
 
@@ -120,10 +120,12 @@ def _latest(
 ) -> list[ChainDraws]:
     """Return the draws of the last fit or those on disk, whichever are more; none, if none are."""
     saved = None if file is None else file.load(models, settings.n_draws)
-    found = [draws for draws in (saved, previous) if draws is not None]
-    if not found:
-        return [ChainDraws.for_model(model, settings.n_draws) for model in models]
-    return max(found, key=lambda draws: draws[0].n_kept)
+    n_saved = -1 if saved is None else saved[0].n_kept
+    if previous is not None and previous[0].n_kept > n_saved:
+        return [drawn.with_room(settings.n_draws) for drawn in previous]
+    if saved is not None:
+        return saved
+    return [ChainDraws.for_model(model, settings.n_draws) for model in models]
 
 
 def _begin_report(

@@ -192,7 +192,7 @@ def run_groups(
     def task(target: Target, group: int, chain: int) -> Task:
         number = group * n_chains + chain
         traces = None if previous is None else previous[group]
-        old = None if traces is None else [t.chain(chain, settings.n_draws) for t in traces]
+        old = None if traces is None else [trace.chain(chain) for trace in traces]
         file = None if checkpoint is None else checkpoint.chain(number, entropy)
         return Task(target, settings, seeds[number], starts[chain], old, file)
 

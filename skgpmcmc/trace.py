@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,6 +95,22 @@ class ChainDraws:
             arrays["collapsed_mean"] = self.collapsed_mean
         return arrays
 
+    def with_room(self, n_draws: int) -> ChainDraws:
+        """Return the draws kept so far in arrays of their own, with room for `n_draws` in all.
+
+        Draws that came from another process may be read-only: Dask hands out the bytes that it
+        received.
+        """
+        n_parameters, n_latent = self.theta.shape[1], self.latent.shape[1]
+        draws = ChainDraws(n_draws, n_parameters, n_latent, self.collapsed_mean is not None)
+        own = draws.arrays()
+        for name, values in self.arrays().items():
+            own[name][: self.n_kept] = values[: self.n_kept]
+        draws.n_kept, draws.moved = self.n_kept, self.moved
+        draws.warmup, draws.sampling = self.warmup, self.sampling
+        draws.snapshots = list(self.snapshots)
+        return draws
+
     @classmethod
     def for_model(cls, model: LatentGaussianModel, n_draws: int) -> ChainDraws:
         """Preallocate draws of a model."""
@@ -179,17 +196,20 @@ class Trace:
             moved=np.stack([c.moved for c in chains]),
             warmup=[c.warmup for c in chains],
             sampling=[c.sampling for c in chains],
-            snapshots=[_last_within(c.snapshots, n_draws * settings["thin"]) for c in chains],
+            # Dask hands out read-only arrays.
+            snapshots=copy.deepcopy(
+                [_last_within(c.snapshots, n_draws * settings["thin"]) for c in chains]
+            ),
             entropy=entropy,
             settings=settings,
         )
 
-    def chain(self, index: int, n_draws: int) -> ChainDraws:
-        """Return one chain's draws with room for `n_draws` in all, to be continued."""
+    def chain(self, index: int) -> ChainDraws:
+        """Return one chain's draws, from which it can be continued."""
         collapsed = self.collapsed_mean is not None
-        draws = ChainDraws(n_draws, self.theta.shape[2], self.latent.shape[2], collapsed)
+        draws = ChainDraws(self.n_draws, self.theta.shape[2], self.latent.shape[2], collapsed)
         for name, values in draws.arrays().items():
-            values[: self.n_draws] = getattr(self, name)[index]
+            values[:] = getattr(self, name)[index]
         draws.n_kept = self.n_draws
         draws.moved = self.moved[index]
         draws.warmup, draws.sampling = self.warmup[index], self.sampling[index]

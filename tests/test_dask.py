@@ -3,6 +3,7 @@
 import joblib
 import numpy as np
 import pytest
+from borrowed import borrowed
 
 from skgpmcmc import MCMCCoxProcessRegressor, MCMCGaussianProcessClassifier, _run_chain
 
@@ -63,3 +64,15 @@ def test_chains_run_on_both_workers(client):
     workers = [task["worker"] for task in stream.data if "run" in str(task["key"])]
     assert len(workers) == LENGTH["n_chains"]
     assert len(set(workers)) == 2
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_fits_go_on_and_own_their_arrays(client):
+    X, y = problem()
+    with joblib.parallel_config(backend="dask"):
+        model = MCMCGaussianProcessClassifier(**LENGTH | {"warm_start": True}).fit(X, y > 0.0)
+        assert borrowed(model) == []
+        model.set_params(n_draws=60).fit(X, y > 0.0)
+    assert borrowed(model) == []
+    whole = MCMCGaussianProcessClassifier(**LENGTH | {"n_draws": 60}).fit(X, y > 0.0)
+    np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta)

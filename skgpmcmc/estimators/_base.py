@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.gaussian_process.kernels import CompoundKernel, Kernel
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -122,6 +123,14 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         if self.mean == "zero":
             reasons["mean"] = "mean='zero'. Set mean='constant', or drop the prior"
         return reasons
+
+    def _validate_training(self, X: Any, y: Any) -> tuple[Any, NDArray]:
+        """Check what `fit` was given; y is an array of the estimator's own.
+
+        Within the workers of a search y may be a memory map, whose file the search deletes.
+        """
+        X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train)
+        return X, np.array(y)
 
     def _validate_inputs(self, X: Any, *, reset: bool, **options: Any) -> Any:
         """Check X, and y where given, as the kernel takes them."""

@@ -253,7 +253,7 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
         """
-        X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train)
+        X, y = self._validate_training(X, y)
         weights = check_sample_weight(sample_weight, len(y))
         numbers = np.arange(len(y))
         model = {"link": self.link, "multi_class": self.multi_class}

@@ -266,7 +266,7 @@ class MCMCCoxProcessRegressor(CountPredictions):
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
         """
-        X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train)
+        X, y = self._validate_training(X, y)
         y = check_counts(y)
         exposure = check_exposure(exposure, len(y))
         weights = check_sample_weight(sample_weight, len(y))

@@ -239,7 +239,7 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
         """
-        X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train)
+        X, y = self._validate_training(X, y)
         y = check_targets(y)
         alpha = number_per_row("alpha", self.alpha, len(y), zero=True)
         weights = check_sample_weight(sample_weight, len(y))
