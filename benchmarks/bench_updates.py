@@ -5,7 +5,9 @@ hyperparameter more): smallest bulk effective sample size over the log hyperpara
 complete-data log likelihood for each CPU second of sampling, milliseconds of an iteration,
 seconds with the warm-up, and the ratio of trajectories to slices.
 
-    python -m benchmarks.bench_updates [--smoke] [--columns 1,2,4] [--rows 150]
+With `--kernels`: sums and products of scikit-learn's kernels, whose gradient is the kernel's own.
+
+    python -m benchmarks.bench_updates [--smoke] [--columns 1,2,4] [--rows 150] [--kernels]
 """
 
 from __future__ import annotations
@@ -17,12 +19,28 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    DotProduct,
+    Kernel,
+    RationalQuadratic,
+    WhiteKernel,
+)
 from threadpoolctl import threadpool_limits
 
 from skgpmcmc import MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor
 from skgpmcmc.diagnostics import ess_bulk, rhat
 
 N_CHAINS = 2
+N_COLUMNS = 4  # with --kernels
+KERNELS = {
+    "RBF (ARD) + linear": RBF(np.ones(N_COLUMNS)) + DotProduct(),
+    "RBF + linear": ConstantKernel() * RBF() + ConstantKernel() * DotProduct(),
+    "RBF x linear": ConstantKernel() * RBF() * DotProduct(),
+    "two RBF": ConstantKernel() * RBF() + ConstantKernel() * RBF(),
+    "rational quadratic": ConstantKernel() * RationalQuadratic(),
+}
 SEEDS = [0, 1, 2]
 
 
@@ -69,13 +87,30 @@ KINDS: dict[str, tuple[Callable, type, dict]] = {
 }
 
 
-def measure(kind: str, n_rows: int, n_columns: int, seed: int, update: str, **budget: int) -> Cost:
+def measure(
+    kind: str,
+    kernel: Kernel | None,
+    n_rows: int,
+    n_columns: int,
+    seed: int,
+    update: str,
+    **budget: int,
+) -> Cost:
     """Fit once, on one thread."""
     observe, estimator, options = KINDS[kind]
+    if kernel is not None and kind != "classes":
+        kernel = kernel + WhiteKernel()
     X, f = simulate(n_rows, n_columns, seed)
     y = observe(f, np.random.default_rng(seed))
+    if kernel is not None and estimator is MCMCGaussianProcessClassifier:
+        options = options | {"representation": "collapsed"}  # which has both updates
     model = estimator(
-        hyperparameter_update=update, n_chains=N_CHAINS, random_state=seed, **options, **budget
+        kernel,
+        hyperparameter_update=update,
+        n_chains=N_CHAINS,
+        random_state=seed,
+        **options,
+        **budget,
     )
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -90,16 +125,18 @@ def measure(kind: str, n_rows: int, n_columns: int, seed: int, update: str, **bu
     )
 
 
-def row(kind: str, n_rows: int, n_columns: int, seeds: list[int], **budget: int) -> str:
+def row(
+    kind: str, kernel: str | None, n_rows: int, n_columns: int, seeds: list[int], **budget: int
+) -> str:
     """Return a row of the table: medians over the seeds, and the ratio with its error."""
+    problem = kind, None if kernel is None else KERNELS[kernel], n_rows, n_columns
     pairs = [
-        [measure(kind, n_rows, n_columns, seed, update, **budget) for update in ("slice", "hmc")]
-        for seed in seeds
+        [measure(*problem, seed, update, **budget) for update in ("slice", "hmc")] for seed in seeds
     ]
     slices, trajectories = (Cost(*np.median(costs, axis=0)) for costs in zip(*pairs, strict=True))
     logs = [np.log(hmc.ess_per_second / slice_.ess_per_second) for slice_, hmc in pairs]
     error = np.std(logs, ddof=1) / np.sqrt(len(logs)) if len(logs) > 1 else np.nan
-    cells = [kind, f"{n_rows} x {n_columns}"]
+    cells = [kind if kernel is None else f"{kind}, {kernel}", f"{n_rows} x {n_columns}"]
     for cost in (slices, trajectories):
         cells.append(
             f"{cost.ess_per_second:.1f} | {cost.milliseconds:.2f} | {cost.seconds:.1f} | "
@@ -115,6 +152,7 @@ def main() -> None:
     parser.add_argument("--smoke", action="store_true", help="tiny chains, one seed, few columns")
     parser.add_argument("--columns", default="1,2,4,8,16", help="numbers of columns")
     parser.add_argument("--rows", type=int, default=150)
+    parser.add_argument("--kernels", action="store_true", help="other kernels, four columns")
     options = parser.parse_args()
     columns = [2] if options.smoke else [int(n) for n in options.columns.split(",")]
     seeds = SEEDS[: 1 if options.smoke else None]
@@ -123,9 +161,12 @@ def main() -> None:
     head = f"| data | rows x columns | slices: {side} | trajectories: {side} | ratio of ESS / s |"
     print(head)
     print("|---" * (head.count("|") - 1) + "|")
-    for kind in KINDS:
-        for n_columns in columns:
-            print(row(kind, options.rows, n_columns, seeds, **budget), flush=True)
+    problems = [(kind, None, n_columns) for kind in KINDS for n_columns in columns]
+    if options.kernels:
+        kinds = list(KINDS)[: 1 if options.smoke else 2]
+        problems = [(kind, kernel, N_COLUMNS) for kind in kinds for kernel in KERNELS]
+    for kind, kernel, n_columns in problems:
+        print(row(kind, kernel, options.rows, n_columns, seeds, **budget), flush=True)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,9 @@ from .updates._metropolis import check_proposal
 _BATCH = 5
 # Updates of the latent variables, at the first theta, before the chain starts.
 _N_FIRST_UPDATES = 100
+# The share of the warm-up after which trajectories may be given up; slices need the rest of it to
+# find their widths. Those that fail later are given up at its end.
+_FIRST_LOOK = 0.6
 # Before the first trajectory, where these move the latent variables too: draws from the prior
 # that are tried beside the first, and sweeps of slices.
 _N_OTHER_STARTS, _N_FIRST_SWEEPS = 10, 20
@@ -54,6 +57,8 @@ class ChainSnapshot:
         Iterations in which each element of theta moved.
     frozen : object
         What the representation has adapted; see `Representation`.
+    gave_up : bool
+        Whether trajectories failed in the warm-up, so that theta moves by slices.
     """
 
     theta: Array
@@ -62,6 +67,7 @@ class ChainSnapshot:
     tuner: HamiltonianTuner
     n_moved: Array
     frozen: Any
+    gave_up: bool
 
 
 class Chain:
@@ -79,6 +85,11 @@ class Chain:
         Starting point.
     frozen : object
         What the representation has adapted before.
+
+    Attributes
+    ----------
+    gave_up : bool
+        Whether trajectories failed in the warm-up, so that theta moves by slices.
 
     Raises
     ------
@@ -98,6 +109,7 @@ class Chain:
         self.workspace = workspace
         self.state = state
         self.n_moved = np.zeros(len(workspace.layout))
+        self.gave_up = False
         self._prior_widths = initial_widths(workspace.layout, settings.width)
         self.widths = WidthAdapter(self._prior_widths)
         self._whitened = PriorWhiteRepresentation(workspace)
@@ -190,6 +202,8 @@ class Chain:
             self.represent(make_representation(self.settings.representation, self.workspace))
         if iteration in self._adaptations:
             self._adapt_representation()
+        if iteration == round(_FIRST_LOOK * self.settings.n_warmup):
+            self._give_up_trajectories()
         self.iterate(adapt=self.settings.adapt_widths)
         if iteration < max(self._adaptations):
             self._visited.append(self.state.theta)
@@ -206,6 +220,7 @@ class Chain:
         if self.settings.n_warmup in self._adaptations:
             self._adapt_representation()
         self.trajectories.tuner.freeze()
+        self._give_up_trajectories()
         self.n_moved[:] = 0.0
 
     @classmethod
@@ -226,6 +241,7 @@ class Chain:
         chain.widths = copy.deepcopy(snapshot.widths)
         chain.trajectories.tuner = copy.deepcopy(snapshot.tuner)
         chain.n_moved = snapshot.n_moved.copy()
+        chain.gave_up = snapshot.gave_up
         return chain
 
     def snapshot(self) -> ChainSnapshot | None:
@@ -245,6 +261,7 @@ class Chain:
             copy.deepcopy(self.trajectories.tuner),
             self.n_moved.copy(),
             self.representation.frozen,
+            self.gave_up,
         )
 
     def condition_on(self, others: list[Array]) -> None:
@@ -266,13 +283,13 @@ class Chain:
     def _sweep(self, adapt: bool) -> None:
         """Update every hyperparameter."""
         before = self.state.theta
-        settings, held = self.settings, self.representation
-        if held.carries_latents or (settings.hamiltonian and held.has_gradient):
-            conditional = held.condition(self.state, self._rng)
+        settings = self.settings
+        if self._follows_trajectories():
+            conditional = self.representation.condition(self.state, self._rng)
             self.trajectories.step(conditional, self._rng, adapt)
             self.state = conditional.state
         elif settings.proposal is not None:
-            conditional = held.condition(self.state, self._rng)
+            conditional = self.representation.condition(self.state, self._rng)
             propose_theta(conditional, settings.proposal, self._rng)
             self.state = conditional.state
         else:
@@ -281,6 +298,20 @@ class Chain:
         self.n_moved += moves != 0.0
         if adapt:
             self.widths.record(moves)
+
+    def _follows_trajectories(self) -> bool:
+        """Return whether theta moves along trajectories as the chain is now."""
+        held = self.representation
+        wanted = self.settings.hamiltonian and held.has_gradient and not self.gave_up
+        return held.carries_latents or wanted
+
+    def _give_up_trajectories(self) -> None:
+        """Go on with slices if trajectories fail, which the warm-up alone may decide."""
+        can_slice = not self.representation.carries_latents
+        if can_slice and self._follows_trajectories() and self.trajectories.failed():
+            self.gave_up = True
+            # Those of the trajectories' moves may be far too narrow.
+            self.widths = WidthAdapter(self._prior_widths)
 
     def _slice_in_turn(self) -> None:
         """Update each element of theta that is free, in random order (M&A Algorithm 4)."""

@@ -24,7 +24,7 @@ from .representations._noise import FrozenSites
 from .trace import ChainDraws, Costs
 from .updates import HamiltonianTuner, WidthAdapter
 
-_FORMAT = 1
+_FORMAT = 2
 # Of the hash that makes directories of different fits different.
 _N_DIGITS = 10
 _DESCRIPTION, _STATE = "checkpoint.json", "state.npz"
@@ -236,7 +236,7 @@ class ChainFile:
         state = {
             "bounds": self._bounds,
             "snapshots": draws[0].snapshots[-1:],
-            "functions": [(drawn.moved, drawn.warmup, drawn.sampling) for drawn in draws],
+            "functions": [(d.moved, d.gave_up, d.warmup, d.sampling) for d in draws],
         }
         _plain.save(self._directory / _STATE, state, _CLASSES)
 
@@ -285,7 +285,7 @@ class ChainFile:
         bounds = state["bounds"]
         draws = [ChainDraws.for_model(model, n_draws) for model in models]
         for drawn, costs in zip(draws, state["functions"], strict=True):
-            drawn.moved, drawn.warmup, drawn.sampling = costs
+            drawn.moved, drawn.gave_up, drawn.warmup, drawn.sampling = costs
             drawn.n_kept = bounds[-1]
         draws[0].snapshots = state["snapshots"]
         for first, end in itertools.pairwise(bounds):

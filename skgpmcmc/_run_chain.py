@@ -257,4 +257,4 @@ class _Sampling:
         chains, n_done = self.group.chains, max(self.n_done, 1)
         for drawn, chain, before in zip(self.draws, chains, self.before, strict=True):
             drawn.sampling = chain.costs() - before
-            drawn.moved = chain.n_moved / n_done
+            drawn.moved, drawn.gave_up = chain.n_moved / n_done, chain.gave_up

@@ -16,6 +16,10 @@ from .updates import HamiltonianTuner, Point, hamiltonian_step
 # Leapfrog steps of a trajectory at most; fewer in the warm-up, where the first steps are small.
 # With latent variables short ones lose themselves where f is flat, long before the posterior.
 _MOST_STEPS, _MOST_WARM_UP_STEPS, _MOST_WARM_UP_STEPS_WITH_LATENTS = 50, 10, 25
+# Trajectories fail if fewer of them are accepted of late. The step size is tuned for 0.7.
+_LOWEST_ACCEPTANCE = 0.3
+# Trajectories of one metric before that can be said.
+_FEWEST_TO_JUDGE = 15
 
 
 class Trajectories:
@@ -69,6 +73,18 @@ class Trajectories:
             conditional.accept()
         if adapt:
             tuner.record(result.point.value, result.acceptance)
+
+    def failed(self) -> bool:
+        """Return whether the trajectories of late are of no use.
+
+        Nearly all are rejected, or the longest ones have steps so small that they lead nowhere:
+        the tuning has found no step size that serves the whole posterior.
+        """
+        tuner = self.tuner
+        if tuner.n_since_restart < _FEWEST_TO_JUDGE:
+            return False
+        too_short = tuner.step_size * _MOST_STEPS < self._path_length
+        return too_short or tuner.acceptance < _LOWEST_ACCEPTANCE
 
     def _target(
         self, conditional: Conditional

@@ -82,6 +82,7 @@ class ChainDraws:
         self.collapsed_mean = np.empty(n_draws) if has_collapsed_mean else None
         self.n_kept = 0
         self.moved = np.zeros(n_parameters)
+        self.gave_up = False
         self.warmup = Costs()
         self.sampling = Costs()
         # What the chain can be continued from, the latest last; the sampler knows their type.
@@ -106,7 +107,7 @@ class ChainDraws:
         own = draws.arrays()
         for name, values in self.arrays().items():
             own[name][: self.n_kept] = values[: self.n_kept]
-        draws.n_kept, draws.moved = self.n_kept, self.moved
+        draws.n_kept, draws.moved, draws.gave_up = self.n_kept, self.moved, self.gave_up
         draws.warmup, draws.sampling = self.warmup, self.sampling
         draws.snapshots = list(self.snapshots)
         return draws
@@ -147,6 +148,8 @@ class Trace:
     settings : dict
         How the chains ran: `SamplerSettings` without the number of draws; of a proposal, only
         whether there was one.
+    gave_up : list of bool
+        Whether each chain went on with slices because its trajectories failed in the warm-up.
     """
 
     layout: ParameterLayout
@@ -161,6 +164,7 @@ class Trace:
     snapshots: list[Any] = field(default_factory=list)
     entropy: list[int] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
+    gave_up: list[bool] = field(default_factory=list)
 
     @classmethod
     def from_chains(
@@ -194,6 +198,7 @@ class Trace:
             layout=layout,
             **{"collapsed_mean": None, **stacked},
             moved=np.stack([c.moved for c in chains]),
+            gave_up=[c.gave_up for c in chains],
             warmup=[c.warmup for c in chains],
             sampling=[c.sampling for c in chains],
             # Dask hands out read-only arrays.
@@ -211,7 +216,7 @@ class Trace:
         for name, values in draws.arrays().items():
             values[:] = getattr(self, name)[index]
         draws.n_kept = self.n_draws
-        draws.moved = self.moved[index]
+        draws.moved, draws.gave_up = self.moved[index], self.gave_up[index]
         draws.warmup, draws.sampling = self.warmup[index], self.sampling[index]
         draws.snapshots = [s for s in [self.snapshots[index]] if s is not None]
         return draws

@@ -21,7 +21,7 @@ from ._factor import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
 from ._generic import KernelCovariance
 from ._grid import GridCovariance, separable_form
 from ._grid_factor import GridFactor, GridPseudoPosterior, GridPseudoPosteriorFactory
-from ._kernel_form import parse
+from ._kernel_form import StationaryForm, parse
 from ._memory import grid_memory, working_memory
 from ._stationary import StationaryCovariance
 from ._white_noise import NoiseSplit, split_white_noise
@@ -51,6 +51,7 @@ __all__ = [
     "covariances",
     "describe_fault",
     "grid_memory",
+    "has_fast_gradient",
     "has_gradient",
     "make_covariance",
     "separable_form",
@@ -87,10 +88,25 @@ def make_covariance(
     covariance : DenseCovariance
         For one chain: it owns buffers.
     """
-    form = parse(kernel)
+    form = _fast_form(kernel, X)
     if form is not None:
         points = np.asarray(X, dtype=np.float64)
-        if len(form.length_scale.values) in (1, points.shape[1]):
-            return StationaryCovariance(form, points, jitter, offset_variance, gradient)
-    # Where the length scales do not fit X, the kernel's own call says so.
+        return StationaryCovariance(form, points, jitter, offset_variance, gradient)
     return KernelCovariance(kernel, X, jitter, offset_variance, gradient)
+
+
+def has_fast_gradient(kernel: Kernel, X: Any) -> bool:
+    """Return whether the gradient costs little more than the covariance, for any number of columns.
+
+    The kernel's own gradient is an array of n x n x n_dims numbers, which takes as long as many
+    covariances.
+    """
+    return _fast_form(kernel, X) is not None
+
+
+def _fast_form(kernel: Kernel, X: Any) -> StationaryForm | None:
+    """Return the form of a kernel that `StationaryCovariance` takes, None for any other."""
+    form = parse(kernel)
+    if form is None or len(form.length_scale.values) not in (1, np.shape(X)[1]):
+        return None  # where the length scales do not fit X, the kernel's own call says so
+    return form

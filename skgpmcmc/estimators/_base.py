@@ -30,7 +30,7 @@ from ._export import Reports
 from ._inputs import as_objects, check_memory, explain_inputs, memory_of_chain
 from ._running import run_chains_of
 from ._state import from_plain, to_plain
-from ._updates import follows_trajectories, on_grid, without_moves
+from ._updates import follows_trajectories, on_grid, update_in_use, without_moves
 
 # First iterations of the warm-up that find the bulk of the posterior.
 _N_APPROXIMATE = 30
@@ -194,11 +194,11 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         ]
         self._traces = run_chains_of(self, models, settings)
         self.representation_ = settings.representation
-        named = "hmc" if settings.hamiltonian else "slice"
-        self.hyperparameter_update_ = named if settings.proposal is None else settings.proposal
+        every = [trace for group in self._traces for trace in group]
+        self.hyperparameter_update_ = update_in_use(settings, every)
         self._latent_kernel, self._jitter = kernel, models[0][0].jitter
         self._grid = grid
-        self._set_fitted([trace for group in self._traces for trace in group], labels)
+        self._set_fitted(every, labels)
 
     def _set_fitted(self, traces: list[Trace], labels: Sequence[Any] | None) -> None:
         """Set posterior, diagnostics and kernel at its median, and warn once if need be."""

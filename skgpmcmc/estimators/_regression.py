@@ -63,10 +63,12 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         the variance of constant surrogate noise.
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
         Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
-        representations "marginal" and "collapsed" and kernels that have a gradient (``"auto"``:
-        where they do and have 3 hyperparameters or more); or a Metropolis-Hastings proposal: a
-        callable that takes the vector theta and a generator, and returns the proposed
-        vector and log q(old; new) - log q(new; old).
+        representations "marginal" and "collapsed" and kernels that have a gradient (a
+        chain whose trajectories fail in the warm-up goes on with slices); or a
+        Metropolis-Hastings proposal: a callable that takes the vector theta and a generator,
+        and returns the proposed vector and log q(old; new) - log q(new; old). ``"auto"`` is
+        ``"hmc"`` for these representations if the kernel is a constant times a squared
+        exponential or Matern kernel, also with white noise, and has 3 hyperparameters or more.
     n_latent_updates : int, default=10
         Elliptical slice updates of the latent function in each iteration.
     priors : dict, default=None
@@ -131,7 +133,8 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
     representation_ : str or float
         The one in use; what ``"auto"`` stood for.
     hyperparameter_update_ : str or callable
-        ``"slice"``, ``"hmc"`` or the proposal: the one in use.
+        ``"slice"``, ``"hmc"`` or the proposal: the one in use; ``"hmc and slice"`` if the
+        trajectories of some chains failed in the warm-up.
 
     References
     ----------

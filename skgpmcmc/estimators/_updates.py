@@ -7,13 +7,16 @@ from typing import Any
 
 from sklearn.gaussian_process.kernels import Kernel
 
-from .._covariance import has_gradient
+from .._covariance import has_fast_gradient, has_gradient
+from .._settings import SamplerSettings
 from ..likelihoods import Likelihood
 from ..representations import REPRESENTATIONS, is_usable, representation_class
 from ..trace import Trace
 
-# A sweep of slices takes time proportional to the number of hyperparameters, a trajectory
-# hardly; from three on it brings more effective samples a second (`benchmarks.bench_updates`).
+# A sweep of slices takes time proportional to the number of hyperparameters, a trajectory hardly
+# where the gradient is fast; from three on it brings more effective samples a second
+# (`benchmarks.bench_updates`). Elsewhere a gradient takes as long as many covariances, neither is
+# much faster, and slices do not get stuck (`benchmarks.bench_updates --kernels`).
 FEWEST_FOR_TRAJECTORIES = 3
 
 
@@ -51,8 +54,20 @@ def follows_trajectories(
         update == "auto"
         and kernel.n_dims >= FEWEST_FOR_TRAJECTORIES
         and representation_class(representation).has_gradient
-        and has_gradient(kernel, rows)
+        and has_fast_gradient(kernel, rows)
     )
+
+
+def update_in_use(settings: SamplerSettings, traces: Sequence[Trace]) -> Any:
+    """Return how theta moved after the warm-up: the estimators' `hyperparameter_update_`."""
+    if settings.proposal is not None:
+        return settings.proposal
+    if not settings.hamiltonian:
+        return "slice"
+    gave_up = [chain for trace in traces for chain in trace.gave_up]
+    if not any(gave_up):
+        return "hmc"
+    return "slice" if all(gave_up) else "hmc and slice"
 
 
 def on_grid(update: Any) -> str:

@@ -17,6 +17,8 @@ _FIRST_STEP_SIZE = 0.2
 # What step sizes shrink to, relative to the last one. (Hoffman and Gelman's 10 costs the first
 # trajectories after each change of the metric, and the average remembers them.)
 _OPTIMISM = 2.0
+# Weight of the newest trajectory in the mean acceptance.
+_NEWEST_SHARE = 0.1
 # Iterations that estimate the first metric, the next window is twice as long; how much
 # a small variance weighs in each, in iterations (as in Stan).
 _FIRST_WINDOW = 25
@@ -130,6 +132,10 @@ class HamiltonianTuner:
     ----------
     step_sizes : ndarray of shape (size,)
         For the next trajectory.
+    n_since_restart : int
+        Trajectories since the metric changed.
+    acceptance : float
+        Their mean probability of acceptance, the last ten or so counted most.
 
     References
     ----------
@@ -145,7 +151,8 @@ class HamiltonianTuner:
 
     def _restart_steps(self, step_size: float) -> None:
         self._centre = math.log(_OPTIMISM * step_size)
-        self._count, self._shortfall, self._averaged = 0, 0.0, 0.0
+        self.n_since_restart, self._shortfall, self._averaged = 0, 0.0, 0.0
+        self.acceptance = _TARGET_ACCEPTANCE
         self._set_step(step_size)
 
     def _set_step(self, step_size: float) -> None:
@@ -159,11 +166,12 @@ class HamiltonianTuner:
 
     def record(self, value: Array, acceptance: float) -> None:
         """Take in where a trajectory of the warm-up has led, and how probable its end was."""
-        self._count += 1
-        weight = 1.0 / (self._count + _OFFSET)
+        self.n_since_restart += 1
+        self.acceptance += _NEWEST_SHARE * (acceptance - self.acceptance)
+        weight = 1.0 / (self.n_since_restart + _OFFSET)
         self._shortfall += weight * (_TARGET_ACCEPTANCE - acceptance - self._shortfall)
-        logarithm = self._centre - math.sqrt(self._count) / _SHRINKAGE * self._shortfall
-        weight = self._count**-_FORGETTING
+        logarithm = self._centre - math.sqrt(self.n_since_restart) / _SHRINKAGE * self._shortfall
+        weight = self.n_since_restart**-_FORGETTING
         self._averaged += weight * (logarithm - self._averaged)
         self._set_step(math.exp(logarithm))
         self._n_positions += 1
@@ -183,7 +191,7 @@ class HamiltonianTuner:
 
     def freeze(self) -> None:
         """End the adaptation."""
-        if self._count:
+        if self.n_since_restart:
             self._set_step(math.exp(self._averaged))
 
 
