@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sklearn
+from rounding import ELEMENTWISE, TENS_OF_OPERATIONS
 from scipy import integrate, stats
 from scipy.special import expit
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -34,7 +35,7 @@ def test_likelihood_is_that_of_the_single_labels_times_coefficients():
     latent = np.array([0.3, -1.2, 2.0, 40.0])
     coefficients = np.log([1.0, 3.0, 36.0, 1.0])
     assert likelihood.log_likelihood(latent) == pytest.approx(
-        single.log_likelihood(latent) + coefficients.sum(), rel=1e-13
+        single.log_likelihood(latent) + coefficients.sum(), rel=TENS_OF_OPERATIONS
     )
     for one, other in zip(
         (*likelihood.derivatives(latent), *likelihood.fit_sites(0.3, 2.0)),
@@ -88,7 +89,9 @@ def test_log_binomial(shape):
     expected = [
         np.log(shape + np.arange(k)).sum() - np.log(np.arange(1, k + 1)).sum() for k in count
     ]
-    np.testing.assert_allclose(log_binomial(count, shape), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        log_binomial(count, shape), expected, rtol=ELEMENTWISE, atol=ELEMENTWISE
+    )
 
 
 def test_log_binomial_of_huge_numbers():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sklearn
+from rounding import ELEMENTWISE
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.linear_model import PoissonRegressor
@@ -177,7 +178,7 @@ def test_rates_beyond_floats_are_infinite():
         600.0: [np.exp(-200.0), np.exp(-50.0), np.exp(601.0), np.inf, np.inf],
     }.items():
         expected = expected_counts(log_rate, np.exp(np.array([log_exposure])))
-        np.testing.assert_allclose(expected, rate, rtol=1e-12)
+        np.testing.assert_allclose(expected, rate, rtol=ELEMENTWISE)
 
 
 def test_score_does_not_depend_on_the_unit_of_exposure():

@@ -12,6 +12,7 @@ import warnings
 
 import numpy as np
 import pytest
+from rounding import ELEMENTWISE
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels
 
@@ -149,7 +150,7 @@ def test_classifier(data, kernel, length, link, n_classes, multi_class):
         return
     probability = predictions(lambda: model.predict_proba(new))
     assert ((probability >= 0.0) & (probability <= 1.0)).all()
-    np.testing.assert_allclose(probability.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0, rtol=ELEMENTWISE)
     inner, outer = (predictions(lambda v=v: model.predict_interval(new, v)) for v in (0.5, 0.9))
     assert ((outer >= 0.0) & (outer <= 1.0)).all()
     check_nested(inner, outer)

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from rounding import FEW_OPERATIONS
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 import skgpmcmc._hyperparameters as hyperparameters_module
@@ -121,7 +122,7 @@ def test_probability_of_a_thousand_successes(support, width):
 def test_log_probabilities_far_in_the_tail(likelihood, latent, expected, rounding):
     for y in (1.0, -1.0):
         value = likelihood(np.array([y])).pointwise(np.array([y * latent]))
-        np.testing.assert_allclose(value, [expected], rtol=1e-14, atol=rounding)
+        np.testing.assert_allclose(value, [expected], rtol=FEW_OPERATIONS, atol=rounding)
 
 
 def test_one_cell_with_a_million_events():

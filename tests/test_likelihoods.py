@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from rounding import ELEMENTWISE, FEW_OPERATIONS, TENS_OF_OPERATIONS
 from scipy import integrate, stats
 from scipy.special import expit
 
@@ -197,7 +198,9 @@ def test_log_likelihood_is_the_weighted_sum(make, structure):
     value = likelihood.log_likelihood(latent, params)
     assert type(value) is float
     assert value == pytest.approx(terms.sum(), rel=1e-10)
-    assert value == pytest.approx(Likelihood.log_likelihood(likelihood, latent, params), rel=1e-12)
+    assert value == pytest.approx(
+        Likelihood.log_likelihood(likelihood, latent, params), rel=ELEMENTWISE
+    )
 
 
 @every_likelihood
@@ -314,8 +317,8 @@ def test_unobserved_latents_have_empty_sites(make):
         likelihood.moment_sites(0.3, 2.0, params),
         likelihood.laplace_sites(0.3, 2.0, params),
     ):
-        assert precision[2] == pytest.approx(0.0, abs=1e-13)
-        assert shift[2] == pytest.approx(0.0, abs=1e-13)
+        assert precision[2] == pytest.approx(0.0, abs=TENS_OF_OPERATIONS)
+        assert shift[2] == pytest.approx(0.0, abs=TENS_OF_OPERATIONS)
     assert likelihood.log_likelihood(np.zeros(6), params) == pytest.approx(
         np.delete(likelihood.pointwise(np.zeros(6), params), 2).sum()
     )
@@ -417,8 +420,8 @@ def test_single_label_moment_sites_equal_adaptive_quadrature(make, label, mean, 
 def test_label_sites_are_antisymmetric(make):
     up = make(np.ones(PRIOR_MEAN.size)).fit_sites(PRIOR_MEAN, PRIOR_VARIANCE)
     down = make(-np.ones(PRIOR_MEAN.size)).fit_sites(-PRIOR_MEAN, PRIOR_VARIANCE)
-    np.testing.assert_allclose(up.precision, down.precision, rtol=1e-9, atol=1e-13)
-    np.testing.assert_allclose(up.shift, -down.shift, rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(up.precision, down.precision, rtol=1e-9, atol=TENS_OF_OPERATIONS)
+    np.testing.assert_allclose(up.shift, -down.shift, rtol=1e-9, atol=TENS_OF_OPERATIONS)
 
 
 def test_probit_sites_keep_their_digits_for_extreme_priors():
@@ -438,7 +441,7 @@ def test_poisson_sites_equal_the_generic_laplace(count):
     sites = likelihood.fit_sites(PRIOR_MEAN, PRIOR_VARIANCE)
     generic = Likelihood.laplace_sites(likelihood, PRIOR_MEAN, PRIOR_VARIANCE)
     assert_same_fit(sites, generic, PRIOR_MEAN, PRIOR_VARIANCE, rtol=1e-7)
-    np.testing.assert_allclose(sites.precision, generic.precision, rtol=1e-7, atol=1e-14)
+    np.testing.assert_allclose(sites.precision, generic.precision, rtol=1e-7, atol=FEW_OPERATIONS)
 
 
 @pytest.mark.parametrize("count", [0.0, 3.0, 1e8])
@@ -461,7 +464,7 @@ def test_poisson_sites_of_repeated_counts(make, structure):
     likelihood, _ = build(make, structure)
     sites = likelihood.fit_sites(0.2, 1.5)
     generic = Likelihood.laplace_sites(likelihood, 0.2, 1.5)
-    np.testing.assert_allclose(sites, generic, rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(sites, generic, rtol=1e-7, atol=ELEMENTWISE)
 
 
 @pytest.mark.parametrize("make", [poisson, poisson_exposed])
@@ -470,13 +473,13 @@ def test_poisson_taylor_sites_equal_the_generic_default(make, structure):
     likelihood, _ = build(make, structure)
     sites = likelihood.taylor_sites()
     generic = Likelihood.taylor_sites(likelihood)
-    np.testing.assert_allclose(sites, generic, rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(sites, generic, rtol=1e-7, atol=ELEMENTWISE)
 
 
 def test_poisson_taylor_sites():
     precision, shift = Poisson([0, 5, 2], [1.0, 2.0, 2.0]).taylor_sites()
     np.testing.assert_allclose(precision, [0, 5, 2])
-    np.testing.assert_allclose(shift, [0, 5 * np.log(2.5), 0], atol=1e-15)
+    np.testing.assert_allclose(shift, [0, 5 * np.log(2.5), 0], atol=FEW_OPERATIONS)
 
 
 @pytest.mark.parametrize("make", EXACTLY_GAUSSIAN)
@@ -539,7 +542,7 @@ def test_extreme_log_probabilities_of_repeated_labels(make):
     np.testing.assert_allclose(
         likelihood.per_latent(latent),
         np.stack([2 * single[:, 0] + single[:, 1], make([-1]).pointwise(latent[:, 1])], axis=-1),
-        rtol=1e-13,
+        rtol=TENS_OF_OPERATIONS,
     )
 
 
@@ -625,12 +628,12 @@ def test_distinct_latents_expand_to_the_direct_fit(make, structure_seed):
     assert inverse.shape == (likelihood.n_latent,)
     np.testing.assert_array_equal(np.unique(inverse), np.arange(small.n_latent))
     fitted, direct = small.fit_sites(0.3, 2.0, params), likelihood.fit_sites(0.3, 2.0, params)
-    np.testing.assert_allclose(np.array(fitted)[:, inverse], direct, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(np.array(fitted)[:, inverse], direct, rtol=1e-9, atol=ELEMENTWISE)
     latent = np.random.default_rng(5).normal(size=small.n_latent)
     np.testing.assert_allclose(
         small.per_latent(latent, params)[inverse],
         likelihood.per_latent(latent[inverse], params),
-        rtol=1e-12,
+        rtol=ELEMENTWISE,
     )
 
 
@@ -771,11 +774,11 @@ def test_success_probability_is_a_symmetric_probability(make):
     up = make([1]).success_probability(mean, variance)
     down = make([1]).success_probability(-mean, variance)
     assert up.shape == (21, 62)
-    assert (up >= 0.5 - 1e-15).all()
+    assert (up >= 0.5 - FEW_OPERATIONS).all()
     assert (up <= 1).all()
     assert (down >= 0).all()
-    np.testing.assert_allclose(up + down, 1.0, rtol=1e-15)
-    np.testing.assert_allclose(up[:, 0], 0.5, rtol=1e-15)
+    np.testing.assert_allclose(up + down, 1.0, rtol=FEW_OPERATIONS)
+    np.testing.assert_allclose(up[:, 0], 0.5, rtol=FEW_OPERATIONS)
 
 
 def test_unlikely_successes_are_relatively_accurate():
@@ -867,8 +870,8 @@ def test_auxiliary_draws_do_not_depend_on_the_order_or_on_how_copies_are_given(f
         likelihood.augment(latent, params, np.random.default_rng(0)).gaussian_sites(params)
         for likelihood in (weighted, copied)
     )
-    np.testing.assert_allclose(one.precision, other.precision, rtol=1e-12)
-    np.testing.assert_allclose(one.shift, other.shift, rtol=1e-12)
+    np.testing.assert_allclose(one.precision, other.precision, rtol=ELEMENTWISE)
+    np.testing.assert_allclose(one.shift, other.shift, rtol=ELEMENTWISE)
 
 
 def test_a_part_of_a_copy_has_no_auxiliary_variable():

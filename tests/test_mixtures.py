@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rounding import ELEMENTWISE, EPS, FEW_OPERATIONS
 from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import brentq
@@ -60,20 +61,21 @@ def test_total_moments_do_not_cancel_and_do_not_overflow():
     variance = np.array([[0.0, 1e300, 1e-300], [0.0, 1e300, 3e-300]])
     mean, variance = total_moments(mean, variance)
     np.testing.assert_array_equal(mean, [1e8 + 1.0, 0.0, 0.0])
-    np.testing.assert_allclose(variance, [1.0, 2e300, 2e-300], rtol=1e-14)
+    np.testing.assert_allclose(variance, [1.0, 2e300, 2e-300], rtol=FEW_OPERATIONS)
 
 
 def test_log_mean_exp():
     values = np.array([[-1e5, -np.inf, 0.0, np.inf], [-1e5 + np.log(3.0), -np.inf, -np.inf, 800.0]])
     expected = [-1e5 + np.log(2.0), -np.inf, -np.log(2.0), np.inf]
-    np.testing.assert_allclose(log_mean_exp(values), expected, rtol=1e-15)
+    np.testing.assert_allclose(log_mean_exp(values), expected, rtol=FEW_OPERATIONS)
 
 
 def test_normal_log_density():
     mean, variance = draws(5, 30)
     y = np.linspace(-3.0, 3.0, 30)
     expected = stats.norm.logpdf(y, mean, np.sqrt(variance))
-    np.testing.assert_allclose(normal_log_density(y, mean, variance), expected, rtol=1e-12)
+    density = normal_log_density(y, mean, variance)
+    np.testing.assert_allclose(density, expected, rtol=ELEMENTWISE, atol=ELEMENTWISE)
 
 
 def test_normal_log_density_at_extreme_scales():
@@ -277,7 +279,7 @@ def test_student_t_log_density_at_extreme_scales():
 def test_poisson_log_pmf_without_variance():
     y, rate = np.array([0.0, 1, 7, 1e6, 1e6, 3]), np.array([1e-12, 3.0, 7.1, 1e6, 1.1e6, 1e-8])
     value = poisson_log_pmf(y, np.log(rate / 2.0)[np.newaxis], np.zeros((1, 6)), np.full(6, 2.0))
-    np.testing.assert_allclose(value[0], stats.poisson.logpmf(y, rate), rtol=1e-12, atol=1e-8)
+    np.testing.assert_allclose(value[0], stats.poisson.logpmf(y, rate), rtol=ELEMENTWISE, atol=1e-8)
 
 
 def log_poisson_integral(count, mean, scale):
@@ -441,14 +443,17 @@ def test_softmax_rows_sum_to_one():
     mean, variance = rng.normal(size=(6, 500)) * 5.0, rng.gamma(1.0, size=(6, 500))
     p = softmax_probabilities(mean, variance, normal_nodes(32, 6, 3))
     assert p.shape == (500, 6)
-    assert np.abs(p.sum(axis=1) - 1.0).max() <= 4.0 * np.finfo(float).eps
+    # Six terms are summed, divided by their sum and summed again: 5 + 1 + 5 roundings of EPS / 2.
+    assert np.abs(p.sum(axis=1) - 1.0).max() <= 6.0 * EPS
 
 
 def test_softmax_without_variance_and_at_extreme_scales():
     nodes = normal_nodes(32, 3, 0)
     logits = np.array([0.0, 1.0, 3.0])
     p = softmax_probabilities(logits[:, np.newaxis], np.zeros((3, 1)), nodes)
-    np.testing.assert_allclose(p[0], np.exp(logits) / np.exp(logits).sum(), rtol=1e-14)
+    expected = np.exp(logits) / np.exp(logits).sum()
+    # The mean over 32 equal terms.
+    np.testing.assert_allclose(p[0], expected, rtol=FEW_OPERATIONS + 32 * EPS)
     mean = np.array([[1e150, 0.0], [-1e150, 0.0], [0.0, 0.0]])
     p = softmax_probabilities(mean, np.array([[1.0, 1e300]] * 3), nodes)
     np.testing.assert_array_equal(p[0], [1.0, 0.0, 0.0])
@@ -498,7 +503,16 @@ def row_functions():
 def test_a_row_does_not_depend_on_the_others(name):
     function = row_functions()[name]
     everything = function(np.arange(300))
-    order = np.random.default_rng(2).permutation(300)
-    np.testing.assert_array_equal(function(order), everything[order])
+    # Exponentials and logarithms of long vectors may differ from those of short ones by an ulp.
+    # Quantiles are searched for until a bracket is 1e-10 of the smallest standard deviation wide.
+    unit = np.ones((300, 1))
+    if name in ("normal", "student_t"):
+        unit = 1e-10 / ELEMENTWISE * np.sqrt(draws(9, 300)[1].max(axis=0) + 2.0)[:, np.newaxis]
+
+    def check(rows):
+        close = {"rtol": ELEMENTWISE, "atol": ELEMENTWISE}
+        np.testing.assert_allclose(function(rows) / unit[rows], (everything / unit)[rows], **close)
+
+    check(np.random.default_rng(2).permutation(300))
     for row in [0, 3, 7, 150, 299]:
-        np.testing.assert_array_equal(function(np.array([row])), everything[[row]])
+        check(np.array([row]))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from rounding import ELEMENTWISE, FEW_OPERATIONS, TENS_OF_OPERATIONS
 from scipy import stats
 from scipy.special import gammaln, log_expit
 from test_polya_gamma import ALARM, moments_test, transform_test
@@ -35,7 +36,9 @@ def test_without_dispersion_it_is_poisson(dispersion):
     latent = np.stack([LATENT, LATENT + 1.0, LATENT - 20.0])
     expected = Poisson(COUNTS, EXPOSURE).pointwise(latent)
     value = NegativeBinomial(COUNTS, EXPOSURE, dispersion).pointwise(latent)
-    np.testing.assert_allclose(value, expected, rtol=1e-13, atol=1e3 * dispersion + 1e-11)
+    np.testing.assert_allclose(
+        value, expected, rtol=TENS_OF_OPERATIONS, atol=1e3 * dispersion + 1e-11
+    )
 
 
 def test_parameter_values_do_not_stick():
@@ -115,8 +118,8 @@ def test_auxiliary_draws_do_not_depend_on_the_order_or_on_how_copies_are_given()
         likelihood.augment(latent, (0.5,), np.random.default_rng(0)).gaussian_sites()
         for likelihood in (weighted, copied)
     )
-    np.testing.assert_allclose(one.precision, other.precision, rtol=1e-12)
-    np.testing.assert_allclose(one.shift, other.shift, rtol=1e-12)
+    np.testing.assert_allclose(one.precision, other.precision, rtol=ELEMENTWISE)
+    np.testing.assert_allclose(one.shift, other.shift, rtol=ELEMENTWISE)
 
 
 # Polya-Gamma variables of other shapes
@@ -197,18 +200,18 @@ def test_acceptance_of_shapes_below_one():
     grid = np.array(
         [_polya_gamma._acceptance_below_one(times, np.full(times.size, b)) for b in level]
     )
-    assert grid.max() <= 1.0 + 1e-15
-    assert (np.diff(grid, axis=1) < 1e-13).all()
+    assert grid.max() <= 1.0 + FEW_OPERATIONS
+    assert (np.diff(grid, axis=1) < TENS_OF_OPERATIONS).all()
     bound = 1 - (2 + level[:, None]) * np.exp(-2 * (1 + level[:, None]) / times)
-    assert (bound <= grid + 1e-13).all()
-    np.testing.assert_allclose(grid[-1], _polya_gamma._acceptance(times), atol=3e-14)
+    assert (bound <= grid + TENS_OF_OPERATIONS).all()
+    np.testing.assert_allclose(grid[-1], _polya_gamma._acceptance(times), atol=TENS_OF_OPERATIONS)
     # The density of 4 PG(1/2, 0) at one, from its series in gamma functions.
     n = np.arange(30)
     coefficient = np.exp(gammaln(n + 0.5) - gammaln(n + 1) - gammaln(0.5)) * (-1.0) ** n
     height = (2 * n + 0.5) / np.sqrt(2 * np.pi) * np.exp(-((2 * n + 0.5) ** 2) / 2)
     first = 0.5 / np.sqrt(2 * np.pi) * np.exp(-0.125)
     value = _polya_gamma._acceptance_below_one(np.ones(1), np.array([0.5]))[0]
-    assert value == pytest.approx((coefficient * height).sum() / first, rel=1e-12)
+    assert value == pytest.approx((coefficient * height).sum() / first, rel=ELEMENTWISE)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from rounding import ELEMENTWISE, FEW_OPERATIONS, TENS_OF_OPERATIONS
 from scipy import stats
 
 from skgpmcmc.exceptions import MissingCapabilityError
@@ -84,7 +85,7 @@ def test_pointwise_is_the_log_probability(name):
     likelihood, params = build(name)
     latent = latent_of(likelihood, 3)
     expected = expected_log_probability(name, latent)
-    np.testing.assert_allclose(likelihood.pointwise(latent, params), expected, rtol=1e-12)
+    np.testing.assert_allclose(likelihood.pointwise(latent, params), expected, rtol=ELEMENTWISE)
 
 
 @every_case
@@ -97,9 +98,9 @@ def test_log_likelihood_is_the_weighted_sum(name, structure):
     terms = weight * expected_log_probability(name, latent[index])
     value = likelihood.log_likelihood(latent, params)
     assert type(value) is float
-    assert value == pytest.approx(terms.sum(), rel=1e-12)
+    assert value == pytest.approx(terms.sum(), rel=ELEMENTWISE)
     per_latent = np.bincount(index, weights=terms)
-    np.testing.assert_allclose(likelihood.per_latent(latent, params), per_latent, rtol=1e-12)
+    np.testing.assert_allclose(likelihood.per_latent(latent, params), per_latent, rtol=ELEMENTWISE)
 
 
 @every_case
@@ -152,9 +153,9 @@ def test_no_known_variance_equals_noise_of_one_level(structure):
         params = (LEVEL - np.max(known),)
         latent = latent_of(likelihood)
         value = likelihood.log_likelihood(latent, params)
-        assert value == pytest.approx(expected.log_likelihood(latent), rel=1e-14)
+        assert value == pytest.approx(expected.log_likelihood(latent), rel=FEW_OPERATIONS)
         np.testing.assert_allclose(
-            likelihood.gaussian_sites(params), expected.gaussian_sites(), rtol=1e-14
+            likelihood.gaussian_sites(params), expected.gaussian_sites(), rtol=FEW_OPERATIONS
         )
 
 
@@ -192,7 +193,7 @@ def test_gaussian_sites_are_the_likelihood(name, structure):
         likelihood.laplace_sites(0.3, 2.0, params),
         likelihood.taylor_sites(params),
     ):
-        np.testing.assert_allclose(sites, expected, rtol=1e-13)
+        np.testing.assert_allclose(sites, expected, rtol=TENS_OF_OPERATIONS)
 
 
 @pytest.mark.parametrize("level", [1e-8, 1e-3, 1.0, 1e8])
@@ -212,7 +213,7 @@ def test_tiny_known_variances_and_offsets_keep_their_digits(level, known, offset
     assert value == pytest.approx(float(terms.sum()), rel=rounding)
     sites = likelihood.gaussian_sites((level,))
     expected = np.bincount(INDEX, np.broadcast_to(1.0 / (level + known), 6))
-    np.testing.assert_allclose(sites.precision, expected, rtol=1e-13)
+    np.testing.assert_allclose(sites.precision, expected, rtol=TENS_OF_OPERATIONS)
 
 
 def test_squares_do_not_cancel_where_observations_agree():
@@ -300,7 +301,7 @@ def peak_density(nu):
 @pytest.mark.parametrize("nu", [2, 4, 30, 32, 34, 100, 1000, 10**6])
 def test_normalising_constant(nu):
     value = StudentT([0.0], 1.0, nu).log_likelihood(np.zeros(1))
-    assert value == pytest.approx(peak_density(nu), rel=1e-14, abs=0)
+    assert value == pytest.approx(peak_density(nu), rel=FEW_OPERATIONS, abs=0)
 
 
 @pytest.mark.parametrize("nu", [1e8, 1e12, 1e200])
@@ -419,7 +420,7 @@ def test_taylor_sites_of_single_observations(name, structure):
     order = np.argsort(STRUCTURES[structure].get("latent_index", np.arange(6)))
     expected = (np.arange(6.0) * (nu + 1) / (nu * scale2))[order]
     sites = likelihood.taylor_sites(params)
-    np.testing.assert_allclose(sites, [expected, expected * Y[order]], rtol=1e-12)
+    np.testing.assert_allclose(sites, [expected, expected * Y[order]], rtol=ELEMENTWISE)
     generic = Likelihood.taylor_sites(likelihood, params)
     np.testing.assert_allclose(sites, generic, rtol=1e-6, atol=1e-9)
 
@@ -469,7 +470,7 @@ def test_whole_weights_equal_copies(name):
     copied = rows_of(name, rows, latent_index=index)
     latent = latent_of(weighted)
     value = copied.log_likelihood(latent[kept], params)
-    assert value == pytest.approx(weighted.log_likelihood(latent, params), rel=1e-12)
+    assert value == pytest.approx(weighted.log_likelihood(latent, params), rel=ELEMENTWISE)
     for ours, expected in (
         (copied.derivatives(latent[kept], params), weighted.derivatives(latent, params)),
         (copied.fit_sites(0.3, 2.0, params), weighted.fit_sites(0.3, 2.0, params)),
@@ -486,7 +487,7 @@ def test_unobserved_latents_have_empty_sites(name):
         likelihood.laplace_sites(0.3, 2.0, params),
         likelihood.taylor_sites(params),
     ):
-        np.testing.assert_allclose(np.array(sites)[:, 2], 0.0, atol=1e-13)
+        np.testing.assert_allclose(np.array(sites)[:, 2], 0.0, atol=TENS_OF_OPERATIONS)
 
 
 @every_case
@@ -500,12 +501,14 @@ def test_distinct_latents_expand_to_the_direct_fit(name, repeated):
     small, inverse = likelihood.distinct()
     assert small.n_latent <= (20 if repeated else 6)
     fitted, direct = small.fit_sites(0.3, 2.0, params), likelihood.fit_sites(0.3, 2.0, params)
-    np.testing.assert_allclose(np.array(fitted)[:, inverse], direct, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(np.array(fitted)[:, inverse], direct, rtol=1e-9, atol=ELEMENTWISE)
     latent = latent_of(small)
     expected = likelihood.per_latent(latent[inverse], params)
-    np.testing.assert_allclose(small.per_latent(latent, params)[inverse], expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        small.per_latent(latent, params)[inverse], expected, rtol=ELEMENTWISE
+    )
     assert small.log_likelihood(latent, params) == pytest.approx(
-        small.per_latent(latent, params).sum(), rel=1e-12
+        small.per_latent(latent, params).sum(), rel=ELEMENTWISE
     )
 
 
@@ -521,7 +524,9 @@ def test_a_selection_with_one_known_variance():
     part = likelihood._select(np.array([0, 1, 3]))
     expected = Gaussian(Y[[0, 1, 3]], known_variance=0.3)
     value = part.log_likelihood(np.zeros(3), (LEVEL,))
-    assert value == pytest.approx(expected.log_likelihood(np.zeros(3), (LEVEL,)), rel=1e-14)
+    assert value == pytest.approx(
+        expected.log_likelihood(np.zeros(3), (LEVEL,)), rel=FEW_OPERATIONS
+    )
 
 
 @every_case

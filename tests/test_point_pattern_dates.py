@@ -5,6 +5,7 @@ import datetime
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from rounding import FEW_OPERATIONS
 
 from skgpmcmc.datasets import load_coal_mining
 from skgpmcmc.point_patterns import bin_events
@@ -70,8 +71,8 @@ def test_dates_of_all_kinds(kind):
 )
 def test_units_of_time(unit, expected):
     cells = bin_events(PYTHON_DATES, bins=1, unit=unit)
-    assert_allclose(cells.exposure, expected, rtol=1e-15)
-    assert_allclose(cells.events[:, 0], [0.0, expected], rtol=1e-15)
+    assert_allclose(cells.exposure, expected, rtol=FEW_OPERATIONS)
+    assert_allclose(cells.events[:, 0], [0.0, expected], rtol=FEW_OPERATIONS)
 
 
 def test_the_origin_is_the_start_of_the_window_unless_given():

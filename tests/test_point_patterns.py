@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from rounding import ELEMENTWISE, FEW_OPERATIONS
 from sklearn.exceptions import ConvergenceWarning
 
 from skgpmcmc import MCMCCoxProcessRegressor
@@ -60,8 +61,8 @@ def test_three_dimensions_agree_with_numpy():
     expected, edges = np.histogramdd(points, bins=[2, 3, 4], range=bounds)
     assert_array_equal(cells.to_grid(cells.y), expected)
     for edge, theirs in zip(cells.edges, edges, strict=True):
-        assert_allclose(edge, theirs, rtol=0, atol=1e-15)
-    assert_allclose(cells.exposure, 1.0 * (2.5 / 3) * 0.75, rtol=1e-14)
+        assert_allclose(edge, theirs, rtol=0, atol=FEW_OPERATIONS)
+    assert_allclose(cells.exposure, 1.0 * (2.5 / 3) * 0.75, rtol=FEW_OPERATIONS)
 
 
 def test_a_data_frame_is_its_columns():
@@ -101,9 +102,9 @@ def test_small_integers_do_not_wrap_around(dtype):
 def test_redwoods_from_points_to_the_counts_of_the_data_set():
     data = load_redwoods()
     cells = bin_events(data.points, bins=25, window=(0, 1))
-    assert_allclose(cells.X, data.data, rtol=1e-14)
+    assert_allclose(cells.X, data.data, rtol=FEW_OPERATIONS)
     assert_array_equal(cells.y, data.target)
-    assert_allclose(cells.exposure, 1 / 625, rtol=1e-12)
+    assert_allclose(cells.exposure, 1 / 625, rtol=ELEMENTWISE)
     assert_array_equal(cells.events, data.points)
 
 
@@ -156,7 +157,7 @@ def test_a_function_says_what_was_observed():
     assert len(disc.y) == 88  # the three cells at each corner lie outside
     half = bin_events([], 2, window=(0, 2), observed=lambda x: 0.5 * (x[:, 0] > 1.5))
     assert_array_equal(half.X, [[1.5]])
-    assert_allclose(half.exposure, 0.25, rtol=1e-14)
+    assert_allclose(half.exposure, 0.25, rtol=FEW_OPERATIONS)
 
 
 def test_a_function_is_asked_about_each_event_too():
@@ -208,7 +209,7 @@ def test_a_function_on_a_fine_grid_is_asked_in_parts(monkeypatch, shape):
     monkeypatch.setattr(_cells, "_N_POINTS_AT_ONCE", 1)
     parts = bin_events(empty, **spec)
     # The mean of a linear function over a cell is its value at the centre.
-    assert_allclose(whole.exposure, whole.X.mean(axis=1) / whole.is_observed.size, rtol=1e-12)
+    assert_allclose(whole.exposure, whole.X.mean(axis=1) / whole.is_observed.size, rtol=ELEMENTWISE)
     assert_array_equal(parts.exposure, whole.exposure)
 
 

@@ -9,6 +9,7 @@ the same sizes, fall below `ALARM`.
 
 import numpy as np
 import pytest
+from rounding import ELEMENTWISE, FEW_OPERATIONS, TENS_OF_OPERATIONS
 from scipy import stats
 
 from skgpmcmc.likelihoods import _polya_gamma
@@ -142,7 +143,7 @@ def test_tails_follow_the_exact_density(tilt, side):
 @pytest.mark.parametrize("tilt", [0.0, 1.0, 4.0, 20.0])
 def test_reference_density_integrates_to_one_and_has_the_exact_mean(tilt):
     ends, cells = exact_cells(tilt)
-    assert cells.sum() == pytest.approx(1.0, abs=1e-12)
+    assert cells.sum() == pytest.approx(1.0, abs=ELEMENTWISE)
     middle = np.sqrt(ends[1:] * ends[:-1])
     assert 0.25 * (middle @ cells) == pytest.approx(mean_of(tilt), rel=1e-5)
 
@@ -152,14 +153,15 @@ def test_acceptance_is_the_density_over_its_bound():
     times = np.array([0.05, 0.3, 0.6, seam * (1 - 1e-12), seam, seam * (1 + 1e-12), 0.7, 2.0, 9.0])
     bound = 2 * times**-1.5 * np.exp(-0.5 / times) / np.sqrt(2 * np.pi)
     exact = exact_density(times.reshape(1, -1), 0.0)[0] / bound
-    np.testing.assert_allclose(_polya_gamma._acceptance(times), exact, rtol=2e-14)
+    np.testing.assert_allclose(_polya_gamma._acceptance(times), exact, rtol=TENS_OF_OPERATIONS)
     # Written out for two times, with the terms that count: 1 - 3 exp(-4 / x) + 5 exp(-12 / x), and
     # the leading term of the other series over the bound.
     assert _polya_gamma._acceptance(np.array([0.5]))[0] == pytest.approx(
-        1 - 3 * np.exp(-8) + 5 * np.exp(-24), rel=1e-15
+        1 - 3 * np.exp(-8) + 5 * np.exp(-24), rel=FEW_OPERATIONS
     )
     assert _polya_gamma._acceptance(np.array([4.0]))[0] == pytest.approx(
-        np.pi / 2 * np.exp(-(np.pi**2) / 2) * np.sqrt(np.pi / 2) * 8 * np.exp(0.125), rel=1e-13
+        np.pi / 2 * np.exp(-(np.pi**2) / 2) * np.sqrt(np.pi / 2) * 8 * np.exp(0.125),
+        rel=TENS_OF_OPERATIONS,
     )
 
 
@@ -168,8 +170,8 @@ def test_lower_bound_of_the_acceptance_never_exceeds_it():
     times = np.geomspace(1e-3, 1e3, 4001)
     bound = 1 - 3 * np.exp(-4 / times)
     acceptance = _polya_gamma._acceptance(times)
-    assert np.all(bound <= acceptance + 1e-15)
-    assert acceptance.max() <= 1 + 1e-15
+    assert np.all(bound <= acceptance + FEW_OPERATIONS)
+    assert acceptance.max() <= 1 + FEW_OPERATIONS
 
 
 passage_times, acceptance = _polya_gamma._passage_times, _polya_gamma._acceptance
@@ -248,7 +250,7 @@ def test_extreme_tilts(size):
 
 
 def test_tilts_too_large_for_any_spread():
-    np.testing.assert_allclose(draw(1, 1e300, 31, 1_000), 0.5e-300, rtol=1e-15)
+    np.testing.assert_allclose(draw(1, 1e300, 31, 1_000), 0.5e-300, rtol=FEW_OPERATIONS)
 
 
 @pytest.mark.parametrize("tilt", [0.0, 5e-324, 1e-200, 1e-12, 1.0, 40.0, 1500.0, 1e8])

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from rounding import ELEMENTWISE, FEW_OPERATIONS, TENS_OF_OPERATIONS
 from scipy import stats
 from scipy.integrate import quad
 
@@ -109,7 +110,7 @@ def test_log_density_is_scipys_with_jacobian_and_truncation(distribution, log_sc
         if expected == -math.inf:
             assert got == -math.inf
         else:
-            assert got == pytest.approx(expected, rel=1e-12, abs=1e-12)
+            assert got == pytest.approx(expected, rel=ELEMENTWISE, abs=ELEMENTWISE)
 
 
 @cases(FAST + GENERIC)
@@ -177,7 +178,7 @@ def test_quantile_inverts_the_truncated_cdf(distribution, log_scale, bounds, pro
 def test_extreme_quantiles_are_the_ends_of_the_support_if_finite():
     cut = HyperPrior(stats.lognorm(1.0), bounds=(0.5, 4.0))
     ends = (cut.quantile(0), cut.quantile(1.0))
-    assert ends == pytest.approx((-math.log(2.0), math.log(4.0)), rel=1e-14)
+    assert ends == pytest.approx((-math.log(2.0), math.log(4.0)), rel=FEW_OPERATIONS)
     assert type(ends[0]) is float
     for distribution in (stats.lognorm(1.0), stats.halfcauchy()):
         prior = HyperPrior(distribution)
@@ -239,7 +240,7 @@ def test_far_tail_is_accurate(sign):
     bounds = sorted((sign * 10.0, sign * 12.0))
     prior = HyperPrior(stats.norm(), log_scale=False, bounds=bounds)
     expected = sign * stats.norm.isf(0.5 * (stats.norm.sf(10.0) + stats.norm.sf(12.0)))
-    assert prior.median() == pytest.approx(expected, rel=1e-13)
+    assert prior.median() == pytest.approx(expected, rel=TENS_OF_OPERATIONS)
     mass = quad(lambda t: math.exp(prior.log_density(t)), *bounds, epsabs=1e-12)[0]
     assert mass == pytest.approx(1.0, abs=1e-9)
     draws = prior.sample(np.random.default_rng(3), size=1000)
@@ -253,7 +254,7 @@ def test_upper_tail_of_an_untruncated_prior_is_resolved():
     # the exact quantile; ppf(1 - 2**-53) alone already loses digits to rounding
     prior = HyperPrior(stats.lognorm(1.0))
     assert prior.sample(FixedGenerator(1.0 - 2.0**-53)) == pytest.approx(
-        stats.norm.isf(2.0**-53), rel=1e-12
+        stats.norm.isf(2.0**-53), rel=ELEMENTWISE
     )
 
 
@@ -292,16 +293,18 @@ def test_sample_shapes():
 
 def test_closed_values():
     flat = HyperPrior(stats.loguniform(0.1, 10.0))
-    assert flat.log_density(1.3) == pytest.approx(-math.log(math.log(100.0)), rel=1e-14)
+    assert flat.log_density(1.3) == pytest.approx(-math.log(math.log(100.0)), rel=FEW_OPERATIONS)
     bell = HyperPrior(stats.lognorm(0.5, scale=2.0))
-    assert bell.median() == pytest.approx(math.log(2.0), rel=1e-14)
+    assert bell.median() == pytest.approx(math.log(2.0), rel=FEW_OPERATIONS)
     peak = -math.log(0.5 * math.sqrt(2.0 * math.pi))
-    assert bell.log_density(math.log(2.0)) == pytest.approx(peak, rel=1e-14)
+    assert bell.log_density(math.log(2.0)) == pytest.approx(peak, rel=FEW_OPERATIONS)
 
 
 def test_scale_maps():
     positive = HyperPrior(stats.lognorm(1.0), name="amplitude")
-    np.testing.assert_allclose(positive.natural([0.0, math.log(3.0)]), [1.0, 3.0], rtol=1e-15)
+    np.testing.assert_allclose(
+        positive.natural([0.0, math.log(3.0)]), [1.0, 3.0], rtol=FEW_OPERATIONS
+    )
     offset = HyperPrior(stats.norm(), log_scale=False)
     values = np.array([-1.0, 2.0])
     mapped = offset.natural(values)
@@ -317,7 +320,7 @@ def test_values_that_overflow_naturally_have_no_density():
     # density of log x for x = e^t is (2 / pi) / (e^t + e^-t)
     for value in (-700.0, 700.0):
         expected = math.log(2.0 / math.pi) - 700.0
-        assert prior.log_density(value) == pytest.approx(expected, rel=1e-14)
+        assert prior.log_density(value) == pytest.approx(expected, rel=FEW_OPERATIONS)
 
 
 @pytest.mark.parametrize("distribution", [stats.gamma(0.5), stats.beta(0.5, 2.0)])
@@ -337,7 +340,7 @@ def test_user_family_that_borrows_a_name_keeps_its_own_density():
             return x * x
 
     prior = HyperPrior(Triangle(a=0.0, b=1.0, name="norm")(), log_scale=False)
-    assert prior.log_density(0.25) == pytest.approx(math.log(0.5), rel=1e-12)
+    assert prior.log_density(0.25) == pytest.approx(math.log(0.5), rel=ELEMENTWISE)
 
 
 def test_support_that_misses_zero_by_rounding_is_accepted():
@@ -438,7 +441,9 @@ def test_defaults_fill_every_element_in_order():
     names = ["k2__length_scale[0]", "k2__length_scale[1]", "k1__constant_value"]
     assert [prior.name for prior in resolved] == names
     supports = np.exp([prior.support for prior in resolved])
-    np.testing.assert_allclose(supports, [[0.1, 10.0], [1.0, 100.0], [0.1, 10.0]], rtol=1e-14)
+    np.testing.assert_allclose(
+        supports, [[0.1, 10.0], [1.0, 100.0], [0.1, 10.0]], rtol=FEW_OPERATIONS
+    )
 
 
 def test_given_priors_replace_defaults_and_are_cut_to_the_bounds():

@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pytest
 from problems import LIKELIHOODS, PRIORS, X_SMALL, make_model
+from rounding import ELEMENTWISE
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
@@ -415,7 +416,7 @@ def test_widths_stay_without_adaptation(monkeypatch):
     widths = recorded_widths(monkeypatch, model, adapt_widths=False)
     # The support where it is bounded, else the central 99 %.
     expected = np.tile([np.log(25.0), stats.norm.ppf(0.995)], (160, 1))
-    np.testing.assert_allclose(widths, expected, rtol=1e-12)
+    np.testing.assert_allclose(widths, expected, rtol=ELEMENTWISE)
 
 
 def test_given_width_is_used(monkeypatch):

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from rounding import ELEMENTWISE
 from scipy import integrate, stats
 from scipy.special import expit, gammaln, log_expit
 
@@ -115,7 +116,7 @@ def test_log_normaliser_of_a_gaussian_site():
 
     moments = _quadrature.site_moments(log_site, vector(-1.0), vector(4.0))
     expected = stats.norm.logpdf(1.5, -1.0, np.sqrt(4.0 + 0.09))
-    assert moments.log_normaliser[0] == pytest.approx(expected, abs=1e-12)
+    assert moments.log_normaliser[0] == pytest.approx(expected, abs=ELEMENTWISE)
 
 
 @FITS

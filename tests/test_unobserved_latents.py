@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from refusals import check_message
+from rounding import ELEMENTWISE
 
 from skgpmcmc.likelihoods import (
     BernoulliLogit,
@@ -95,9 +96,9 @@ def test_values_are_those_of_rows_of_weight_zero(pair):
     assert with_gaps.n_latent == N_LATENT
     assert with_gaps.log_likelihood(LATENT) == pytest.approx(without.log_likelihood(LATENT))
     each = with_gaps.per_latent(np.stack([LATENT, MEAN]))
-    np.testing.assert_allclose(each, without.per_latent(np.stack([LATENT, MEAN])), rtol=1e-12)
+    np.testing.assert_allclose(each, without.per_latent(np.stack([LATENT, MEAN])), rtol=ELEMENTWISE)
     for own, other in zip(with_gaps.derivatives(LATENT), without.derivatives(LATENT), strict=True):
-        np.testing.assert_allclose(own, other, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(own, other, rtol=1e-9, atol=ELEMENTWISE)
         assert (own[EMPTY] == 0.0).all()
 
 
@@ -128,7 +129,7 @@ def test_distinct_latents_have_the_same_sites(pair):
     assert inverse[0] not in np.delete(inverse, EMPTY)
     expected = with_gaps.fit_sites(0.3, 1.7)
     for value, own in zip(small.fit_sites(0.3, 1.7), expected, strict=True):
-        np.testing.assert_allclose(value[inverse], own, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(value[inverse], own, rtol=1e-9, atol=ELEMENTWISE)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -139,7 +140,7 @@ def test_auxiliary_variables_leave_them_flat(name, weighted):
         for likelihood in _pair(name, weighted)
     )
     for value, expected in zip(own, other, strict=True):
-        np.testing.assert_allclose(value, expected, rtol=1e-12)
+        np.testing.assert_allclose(value, expected, rtol=ELEMENTWISE)
         assert (value[EMPTY] == 0.0).all()
 
 
@@ -163,7 +164,7 @@ def test_student_t_has_no_mixture_where_rows_share_a_latent_of_as_many():
     with_gaps, _ = _pair("student-t", False)
     generic = Likelihood.moment_sites(with_gaps, MEAN, VARIANCE)
     for value, expected in zip(with_gaps.moment_sites(MEAN, VARIANCE), generic, strict=True):
-        np.testing.assert_allclose(value, expected, rtol=1e-12)
+        np.testing.assert_allclose(value, expected, rtol=ELEMENTWISE)
 
 
 def test_what_is_refused():

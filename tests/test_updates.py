@@ -16,6 +16,7 @@ from one_step import (
     symmetry_p_value,
 )
 from problems import LIKELIHOODS, make_model
+from rounding import FEW_OPERATIONS
 from scipy import stats
 from scipy.special import ndtr
 
@@ -258,7 +259,7 @@ def test_elliptical_result_says_what_happened():
         assert result.log_likelihood == _curved_log_likelihood(result.deviation)
         turned = f * result.cosine + auxiliary * result.sine
         np.testing.assert_array_equal(result.deviation, turned)
-        assert result.cosine**2 + result.sine**2 == pytest.approx(1.0, abs=1e-15)
+        assert result.cosine**2 + result.sine**2 == pytest.approx(1.0, abs=FEW_OPERATIONS)
         np.testing.assert_array_equal((f, auxiliary), inputs)
     assert n_shrunk > 10
 

@@ -123,7 +123,7 @@ class PosteriorDraws:
         ------
         rows : slice
         mean, variance : ndarray of shape (n_draws, n_rows_in_chunk)
-            A row's moments do not depend on the other rows.
+            But for rounding, the moments of a row do not depend on the other rows.
 
         Raises
         ------
