@@ -21,7 +21,7 @@ from ._base import keeps_fitted
 from ._count_predictions import SMALLEST_DISPERSION, CountPredictions
 from ._defaults import DataScaledPriors, default_kernel
 from ._grids import training_grid
-from ._inputs import check_sample_weight, drop_weightless, share_latents
+from ._inputs import check_sample_weight, check_y, drop_weightless, share_latents
 from ._observed import Observed
 from ._rates import check_exposure, check_rate
 
@@ -266,6 +266,7 @@ class MCMCCoxProcessRegressor(CountPredictions):
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
         """
+        check_y(y)
         X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train)
         y = check_counts(y)
         exposure = check_exposure(exposure, len(y))
