@@ -82,7 +82,7 @@ def _way_out(name: str, values: Any) -> str:
     if isinstance(values, Mapping):
         return f"Pass pandas.DataFrame({name}), or list({name}.values()) for a single column."
     if isinstance(values, Set):
-        return "It has no order: pass a list, in the order of the rows."
+        return "Pass a list, in the order of the rows."
     if isinstance(values, Iterator):
         return f"Pass list({name})."
     is_sequence = _has(values, "__len__") and _has(values, "__getitem__")
@@ -138,8 +138,7 @@ def refuse_masked(name: str, values: Any) -> None:
     if is_masked(values):
         raise ValueError(
             f"{name} must not be masked. Leave the rows with masked values out, of all arguments "
-            f"(numpy.ma.getmaskarray({name}) tells which these are), or fill them in by "
-            f"{name}.filled(...)."
+            "(numpy.ma.getmaskarray tells which these are), or fill them in by the method filled."
         )
 
 

@@ -19,6 +19,8 @@ from sklearn.gaussian_process.kernels import (
     Kernel,
     StationaryKernelMixin,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skgpmcmc._checks import is_masked
 from skgpmcmc.core import LatentGaussianModel, SamplerSettings, predict_latent, run_chains
@@ -406,6 +408,17 @@ def test_missing_values_of_pandas(estimator, dtype):
     check_message(lambda: fitted(estimator).score(X, y, sample_weight=values), words)
 
 
+@pytest.mark.parametrize("estimator", [Regressor, Cox])
+def test_missing_values_among_objects(estimator):
+    for missing in (np.nan, na()):
+        y = np.array([0, missing, 1, 0, 1, 1], object)
+        words = ["y must be a number; row 1 holds "]
+        check_message(lambda v=y: estimator(**SHORT).fit(X, v), words)
+        check_message(lambda v=y: fitted(estimator).score(X, v), words)
+        y = series(labels_without(missing), dtype="category")
+        check_message(lambda v=y: estimator(**SHORT).fit(X, v), ["y must be a number; row 1 "])
+
+
 def test_missing_exposures_of_pandas():
     for dtype in ("Int64", "Float64", "boolean", "object"):
         values, words = with_missing(dtype), ["exposure must", "row 2"]
@@ -683,3 +696,6 @@ def test_what_displays_take():
     relevance = displays.RelevanceDisplay.from_estimator
     check_message(lambda: relevance(fitted(Regressor), frame(DAYS)), ["column 't' holds dates"])
     check_message(lambda: relevance(fitted(Regressor), masked(X)), ["X must not be masked"])
+    pipeline = make_pipeline(StandardScaler(), Regressor(**SHORT)).fit(X, TARGETS[Regressor])
+    words = ["column 0 holds dates", "A Pipeline may take a pandas DataFrame"]
+    check_message(lambda: draw(pipeline, DAYS[:, None], feature=0), words)

@@ -141,7 +141,7 @@ def test_bad_input_is_named(events, spec, message):
     ("events", "words"),
     [
         ((x for x in [0.1]), r"generator. Pass list\(events\)"),
-        ({0.1, 0.2}, "set. It has no order"),
+        ({0.1, 0.2}, "set. Pass a list, in the order of the rows"),
         (iter([0.1]), r"list_iterator. Pass list\(events\)"),
     ],
 )

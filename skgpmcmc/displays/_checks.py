@@ -138,8 +138,11 @@ def _is_level(level: Any) -> bool:
 
 
 def as_matrix(name: str, X: Any, n_columns: int | None = None, hint: str = "") -> Array:
-    """Return numbers in rows and columns; raise an error, with the hint, for what is none."""
-    check_rows_of_numbers(name, X)
+    """Return numbers in rows and columns; raise a ValueError, with the hint, for what is none."""
+    try:
+        check_rows_of_numbers(name, X)
+    except TypeError as error:
+        raise ValueError(f"{error} {hint}".rstrip()) from None
     try:
         matrix = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:

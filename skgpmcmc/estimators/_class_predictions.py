@@ -252,7 +252,7 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
         if trials is not None:
             return self._log_density_of_successes(self._validate_new(X), y, trials)
         log_probabilities = self.predict_log_proba(X)
-        y = new_vector(y)
+        y = new_vector(y, what="a class label")
         check_consistent_length(log_probabilities, y)
         classes, labels = self.classes_.tolist(), y.tolist()
         codes = {label: code for code, label in enumerate(classes)}

@@ -17,7 +17,6 @@ from .._checks import (
     as_elements,
     check_given,
     is_missing,
-    is_na,
     refuse_inexact,
     refuse_text,
 )
@@ -226,13 +225,15 @@ def as_random_state(random_state: Any) -> np.random.RandomState:
         ) from None
 
 
-def check_y(y: Any, *, exact: bool = False) -> None:
-    """Raise an error for targets that are no numbers, or of which numpy makes wrong ones.
+def check_y(y: Any, *, what: str = "a number", exact: bool = False) -> None:
+    """Raise an error for targets of which numpy makes nothing, or something wrong.
 
     Parameters
     ----------
     y : array-like
         As the user passed it; None is for scikit-learn.
+    what : str, default="a number"
+        Which each of them is.
     exact : bool, default=False
         Whether whole numbers that float64 cannot hold are refused here.
 
@@ -250,8 +251,8 @@ def check_y(y: Any, *, exact: bool = False) -> None:
         return
     if values.dtype.kind == "O":
         flat = values.reshape(-1)
-        there = np.array([not is_na(value) for value in flat], dtype=bool)
-        check_rows(flat, there, "y", "a number", _DROP_ROWS)
+        there = np.array([value is None or not is_missing(value) for value in flat], dtype=bool)
+        check_rows(flat, there, "y", what, _DROP_ROWS)
     if exact:
         refuse_inexact("y", "it", values)
 
@@ -293,15 +294,15 @@ def _check_one_type(labels: NDArray) -> None:
         names = " and ".join(sorted(kind.__name__ for kind in types))
         target = "int" if all(issubclass(kind, Integral | np.bool_) for kind in types) else "str"
         raise ValueError(
-            "y must be class labels of one type, all of them numbers or all of them strings; got "
-            f"objects of type {names}. Pass numpy.asarray(y, dtype={target})."
+            "Unknown label type: y must be class labels of one type, all of them numbers or all of "
+            f"them strings; got objects of type {names}. Pass numpy.asarray(y, dtype={target})."
         )
 
 
-def new_vector(y: Any, *, exact: bool = False) -> NDArray:
-    """Return targets of new rows as a vector; errors are those of `check_y`."""
+def new_vector(y: Any, **options: Any) -> NDArray:
+    """Return targets of new rows as a vector; options and errors are those of `check_y`."""
     _refuse_none(y)
-    check_y(y, exact=exact)
+    check_y(y, **options)
     vector: NDArray = column_or_1d(y)
     return vector
 
