@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from numbers import Number
 from typing import Any
 
@@ -148,14 +148,18 @@ def is_masked(values: Any) -> bool:
         mask = np.ascontiguousarray(np.ma.getmaskarray(values))
         return bool(mask.view(np.bool_).any())  # of records, too
     if isinstance(values, list | tuple):
-        nested = (list, tuple, np.ma.MaskedArray)
-        return any(is_masked(value) for value in values if isinstance(value, nested))
+        return _any_masked(values, (list, tuple, np.ma.MaskedArray))
     if isinstance(values, np.ndarray):
-        if values.dtype.kind != "O":
-            return False
-        return any(is_masked(v) for v in values.flat if isinstance(v, np.ma.MaskedArray))
+        return values.dtype.kind == "O" and _any_masked(values.ravel(), (np.ma.MaskedArray,))
     array = as_array(values) if _has(values, "__array__") else None
     return array is not None and is_masked(array)
+
+
+def _any_masked(values: Iterable[Any], nested: tuple[type, ...]) -> bool:
+    """Whether any value of these types is masked, or has values that are."""
+    if not any(issubclass(kind, nested) for kind in set(map(type, values))):
+        return False
+    return any(is_masked(value) for value in values if isinstance(value, nested))
 
 
 def check_rows_of_numbers(name: str, values: Any) -> None:
@@ -235,50 +239,57 @@ def _is_small(array: NDArray) -> bool:
 
 def _refuse_times(name: str, label: str, column: NDArray) -> None:
     """Raise a TypeError for dates, durations and times of day."""
-    for value in column.flat if column.dtype.kind == "O" else column.flat[:1]:
-        what, advice = _kind_of_time(value)
-        if what:
-            raise TypeError(
-                f"{name} must hold numbers; {label} holds {what}, such as {value}. {advice}"
-            )
+    row = _first_of(column, lambda kind: bool(_kind_of_time(kind)[0]))
+    if row is not None:
+        value = column.flat[row]
+        what, advice = _kind_of_time(type(value))
+        raise TypeError(
+            f"{name} must hold numbers; {label} holds {what}, such as {value}. {advice}"
+        )
 
 
-def _kind_of_time(value: Any) -> tuple[str, str]:
-    """Return in words what a value is, and what to pass instead; empty for no time."""
-    is_period = type(value).__name__ == "Period"  # of pandas, which need not be there
-    if isinstance(value, datetime.date | np.datetime64) or is_period:
+def _first_of(values: NDArray, is_meant: Callable[[type], bool]) -> int | None:
+    """Return where the first value of such a type is; None if there is none."""
+    meant = {kind for kind in _types(values) if is_meant(kind)}
+    return next((i for i, v in enumerate(values.flat) if type(v) in meant), None) if meant else None
+
+
+def _types(values: NDArray) -> set[type]:
+    return set(map(type, values.flat)) if values.dtype.kind == "O" else {values.dtype.type}
+
+
+def _kind_of_time(kind: type) -> tuple[str, str]:
+    """Return in words what values of a type are, and what to pass instead; empty for no time."""
+    is_period = kind.__name__ == "Period"  # of pandas, which need not be there
+    if issubclass(kind, datetime.date | np.datetime64) or is_period:
         return "dates", _DATES
-    if isinstance(value, datetime.timedelta | np.timedelta64):
+    if issubclass(kind, datetime.timedelta | np.timedelta64):
         return "durations", _DURATIONS
-    if isinstance(value, datetime.time):
+    if issubclass(kind, datetime.time):
         return "times of day", _TIMES_OF_DAY
     return "", ""
 
 
 def holds_times(values: NDArray) -> bool:
     """Whether any value is a date, a duration or a time of day."""
-    if values.dtype.kind != "O":
-        return values.dtype.kind in "mM"
-    return any(_kind_of_time(value)[0] for value in values.flat)
+    return any(_kind_of_time(kind)[0] for kind in _types(values))
 
 
 def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT or pandas' NA."""
     if isinstance(value, Number | np.generic | datetime.date):  # pandas' NaT is a date, too
         return bool(value != value)
-    return value is None or is_na(value)
+    return value is None or _is_na(type(value))
 
 
-def is_na(value: Any) -> bool:
-    """Whether a value is pandas' NA, which numpy cannot compare."""
-    return type(value).__name__ == "NAType"
+def _is_na(kind: type) -> bool:
+    """Whether a type is that of pandas' NA, which numpy cannot compare."""
+    return kind.__name__ == "NAType"
 
 
 def refuse_missing(name: str, label: str, column: NDArray) -> None:
     """Raise a ValueError for pandas' NA among objects; NaN is for those who check numbers."""
-    if column.dtype.kind != "O":
-        return
-    row = next((row for row, value in enumerate(column.flat) if is_na(value)), None)
+    row = _first_of(column, _is_na)
     if row is not None:
         raise ValueError(
             f"{name} must not have missing values; {label} holds <NA> in row {row}. Leave such "
@@ -288,14 +299,7 @@ def refuse_missing(name: str, label: str, column: NDArray) -> None:
 
 def refuse_inexact(name: str, label: str, column: NDArray) -> None:
     """Raise a ValueError for a whole number that is no double: others would equal it."""
-    if column.dtype.kind not in "iufO" or column.dtype == np.float64:
-        return
-    if column.dtype.kind == "O":
-        rows: Any = range(column.size)
-    else:
-        with np.errstate(over="ignore"):
-            rows = np.flatnonzero(np.abs(column.astype(np.float64)) >= _FIRST_GAP)
-    row = next((row for row in rows if not _is_double(column.flat[row])), None)
+    row = _first_inexact(column)
     if row is not None:
         raise ValueError(
             f"{name} must hold numbers that float64 can hold; {label} holds "
@@ -305,18 +309,43 @@ def refuse_inexact(name: str, label: str, column: NDArray) -> None:
         )
 
 
+def _first_inexact(column: NDArray) -> int | None:
+    """Return where the first whole number is that no double equals; None if there is none."""
+    if column.dtype.kind == "O":
+        kinds = {kind for kind in _types(column) if _may_be_inexact(kind)}
+        numbers = enumerate(column.ravel()) if kinds else ()
+        return next((i for i, v in numbers if type(v) in kinds and not _is_double(v)), None)
+    if not _may_be_inexact(column.dtype.type):
+        return None
+    with np.errstate(invalid="ignore", over="ignore"):
+        doubles = column.astype(np.float64)
+        is_exact = doubles.astype(column.dtype) == column
+    if column.dtype.kind in "iu":  # what is rounded up to the end does not come back
+        is_exact &= doubles < float(np.iinfo(column.dtype).max)
+    rows = np.flatnonzero((np.abs(doubles) >= _FIRST_GAP) & ~is_exact & np.isfinite(column))
+    return int(rows[0]) if rows.size else None
+
+
+def _may_be_inexact(kind: type) -> bool:
+    """Whether there are whole numbers of a type that are no doubles."""
+    if issubclass(kind, np.floating):
+        return bool(np.finfo(kind).nmant > np.finfo(np.float64).nmant)
+    if issubclass(kind, np.integer):
+        return np.dtype(kind).kind in "iu" and np.dtype(kind).itemsize >= 8
+    return issubclass(kind, Number) and not issubclass(
+        kind, float | complex | np.complexfloating | bool
+    )
+
+
 def _is_double(value: Any) -> bool:
     """Whether a value is no whole number beyond 2**53, or one that is a double."""
-    if not isinstance(value, Number) or isinstance(value, float | complex | np.complexfloating):
-        return True
     try:
-        double = float(value)  # type: ignore[arg-type]
+        double = float(value)
     except OverflowError:
         return False
     except (TypeError, ValueError):
         return True
-    is_large = _FIRST_GAP <= abs(double) < np.inf
-    return not is_large or int(value) == int(double)  # type: ignore[call-overload]
+    return not _FIRST_GAP <= abs(double) < np.inf or int(value) == int(double)
 
 
 def _shown(value: Any) -> str:

@@ -22,7 +22,7 @@ from sklearn.gaussian_process.kernels import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skgpmcmc._checks import is_masked
+from skgpmcmc._checks import is_masked, refuse_inexact
 from skgpmcmc.core import LatentGaussianModel, SamplerSettings, predict_latent, run_chains
 from skgpmcmc.likelihoods import BernoulliLogit, Binomial, Gaussian, NegativeBinomial, Poisson
 
@@ -210,6 +210,10 @@ LARGE = {
     "mixed signs": (lambda: [[2**63 + 1], [-1], [2], [3], [4], [5]], [*WHOLE, f"{2**63 + 1} in"]),
     "beyond all": (lambda: [[10**400]] * 6, [*WHOLE, "a number of 1329 bits in row 0"]),
     "later row": (lambda: [[0], [1], [2], [BIG], [4], [5]], [*WHOLE, f"{BIG} in row 3"]),
+    "longdouble": (
+        lambda: np.full((6, 1), np.longdouble(2) ** 60 + 1),
+        WHOLE if np.finfo(np.longdouble).nmant > 60 else [],
+    ),
     "Decimal": (lambda: [[decimal.Decimal(BIG)]] * 6, [*WHOLE, f"{BIG} in row 0"]),
     "frame": (lambda: frame(rows_of(BIG)[:, 0]), ["column 't' holds ", f"{BIG} in row 0"]),
     "Int64": (lambda: frame(rows_of(BIG)[:, 0], dtype="Int64"), ["'t' holds ", f"{BIG} in row 0"]),
@@ -221,6 +225,8 @@ LARGE = {
 @each_estimator
 def test_large_whole_numbers_that_would_collapse(estimator, kind):
     make, words = LARGE[kind]
+    if not words:
+        pytest.skip("a long double is a double here")
     refuses_inputs(estimator, make(), words)
 
 
@@ -231,6 +237,22 @@ def test_large_whole_numbers_that_float64_holds(estimator, dtype):
     model = estimator(**SHORT).fit(inputs, TARGETS[estimator])
     assert len(model.X_train_) == 6
     assert np.isfinite(model.predict(inputs)).all()
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_which_whole_numbers_are_doubles(dtype):
+    """As Python's own whole numbers tell, at the ends of the type too."""
+    ends = np.iinfo(dtype)
+    around = [2**power + step for power in (53, 54, 62, 63) for step in (-1024, -512, -1, 0, 1, 2)]
+    random = np.random.default_rng(0).integers(ends.min, ends.max, 100, dtype=dtype).tolist()
+    numbers = [*around, *random, ends.min, ends.min + 1, ends.max - 1, ends.max, -(2**53) - 1]
+    for number in filter(lambda n: ends.min <= n <= ends.max, numbers):
+        for array in (np.array([0, number], dtype), np.array([0, number], object)):
+            if int(float(number)) == number:
+                refuse_inexact("X", "it", array)
+            else:
+                with pytest.raises(ValueError, match=f"it holds {number} in row 1"):
+                    refuse_inexact("X", "it", array)
 
 
 def test_large_targets_that_would_collapse():
@@ -627,6 +649,13 @@ def test_inputs_of_the_core(kind):
     model = core_model()
     trace = run_chains(model, SamplerSettings(n_warmup=1, n_draws=4), n_chains=1, random_state=0)
     check_message(lambda: predict_latent(model, trace, make()), words)
+
+
+def test_masked_starting_points():
+    start = np.ma.array([[0.0]], mask=[[True]])
+    words = ["theta must not be masked"]
+    settings = SamplerSettings(n_warmup=1, n_draws=4)
+    check_message(lambda: run_chains(core_model(), settings, n_chains=1, theta=start), words)
 
 
 @pytest.mark.parametrize(

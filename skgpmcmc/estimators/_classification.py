@@ -243,9 +243,11 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         Raises
         ------
         ValueError
-            For input that is not finite or of the wrong shape, a single class, numbers of
+            For input that is not finite, masked or of the wrong shape, a single class, numbers of
             successes or trials that are impossible, priors that do not fit the kernel, and
             more rows than `memory_limit` allows.
+        TypeError
+            For dates as X, and for what holds no values in memory, such as lazy frames.
 
         Warns
         -----

@@ -256,9 +256,11 @@ class MCMCCoxProcessRegressor(CountPredictions):
         Raises
         ------
         ValueError
-            For input that is not finite or of the wrong shape, counts that are not whole
+            For input that is not finite, masked or of the wrong shape, counts that are not whole
             numbers >= 0, exposures that are not positive, priors that do not fit the
             kernel, and more rows than `memory_limit` allows.
+        TypeError
+            For dates as X, and for what holds no values in memory, such as lazy frames.
 
         Warns
         -----

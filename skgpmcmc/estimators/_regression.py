@@ -230,8 +230,10 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         Raises
         ------
         ValueError
-            For input that is not finite or of the wrong shape, priors that do not fit
+            For input that is not finite, masked or of the wrong shape, priors that do not fit
             the kernel, and more rows than `memory_limit` allows.
+        TypeError
+            For dates as X, and for what holds no values in memory, such as lazy frames.
 
         Warns
         -----
