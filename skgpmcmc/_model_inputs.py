@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_array
 
+from ._checks import check_container, check_rows_of_numbers
 from ._covariance import check_hyperparameters
 
 
@@ -46,22 +47,33 @@ def as_inputs(kernel: Kernel, X: Any) -> Any:
     Raises
     ------
     TypeError
-        For no sequence.
+        For no sequence; for dates, where the kernel takes rows of numbers.
     ValueError
         For anything but rows of finite numbers, where the kernel takes such.
     """
     if kernel.requires_vector_input:
+        check_rows_of_numbers("X", X)
         try:
             X = check_array(X, dtype=np.float64, input_name="X")
         except (TypeError, ValueError) as error:
-            shown = reprlib.repr(X) if np.ndim(X) == 0 else f"an array of shape {np.shape(X)}"
             raise ValueError(
                 "X must be rows of finite numbers, of shape (n_samples, n_features), for the "
-                f"kernel {kernel}; got {shown}. {error}"
+                f"kernel {kernel}; got {_shown(X)}. {error}"
             ) from None
-    elif not (hasattr(X, "__len__") and hasattr(X, "__getitem__")):
+        return X
+    check_container("X", X)
+    if not (hasattr(X, "__len__") and hasattr(X, "__getitem__")):
         raise TypeError(f"X must be a sequence of inputs for the kernel {kernel}; got {X!r}.")
     return X
+
+
+def _shown(X: Any) -> str:
+    """Return what came, in short."""
+    try:
+        shape = np.shape(X)
+    except ValueError:  # rows of several lengths
+        shape = ()
+    return f"an array of shape {shape}" if shape else reprlib.repr(X)
 
 
 def check_mean(mean: Any) -> None:

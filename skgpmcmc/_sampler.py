@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ._checkpoint import Checkpoint
+from ._checks import refuse_masked
 from ._covariance import has_gradient
 from ._linalg import Array
 from ._model import LatentGaussianModel
@@ -265,6 +266,7 @@ def _starting_points(theta: Any, n_chains: int, n_parameters: int) -> list[Array
     shape = (n_chains, n_parameters)
     if theta is None:
         return [None] * n_chains
+    refuse_masked("theta", theta)
     try:
         starts = np.array(theta, dtype=np.float64)
     except (TypeError, ValueError) as error:

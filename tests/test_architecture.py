@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "skgpmcmc"
 
 LAYERS = {
+    "skgpmcmc._checks": -1,
     "skgpmcmc.exceptions": 0,
     "skgpmcmc.diagnostics": 0,
     "skgpmcmc._linalg": 0,

@@ -1,6 +1,7 @@
 """Dates of events as inputs: units, origins, time zones, and back."""
 
 import datetime
+import zoneinfo
 
 import numpy as np
 import pytest
@@ -87,7 +88,7 @@ def test_the_origin_is_the_start_of_the_window_unless_given():
 def test_time_zones_become_utc():
     zones = [datetime.timezone(datetime.timedelta(hours=hours)) for hours in (2, 1)]
     times = [datetime.datetime(2020, 7, day, 12, tzinfo=zones[day - 1]) for day in (1, 2)]
-    cells = bin_events(times, bins=["2020-07-01T00", "2020-07-03T00"], unit="h")
+    cells = bin_events(times, bins=["2020-07-01T00Z", "2020-07-03T00Z"], unit="h")
     assert_array_equal(cells.events[:, 0], [10.0, 24 + 11.0])
     assert cells.to_dates(cells.events)[1] == np.datetime64("2020-07-02T11:00")
     assert cells.to_inputs("2020-07-01T12:00+02:00")[0, 0] == 10.0
@@ -101,7 +102,7 @@ def test_time_zones_of_pandas_become_utc(kind):
     index = pd.DatetimeIndex(["2020-07-01T20", "2020-07-02T08"]).tz_localize(zone)
     dates = pd.Series(index) if kind == "Series" else index
     start = pd.Timestamp("2020-07-01", tz="UTC")
-    cells = bin_events(dates, bins=2, window=(start, "2020-07-03"))
+    cells = bin_events(dates, bins=2, window=(start, "2020-07-03T00:00Z"))
     assert_array_equal(cells.events[:, 0] * 24, [25.0, 37.0])
     assert_array_equal(cells.y, [0, 2])
 
@@ -130,3 +131,179 @@ def test_a_column_of_dates_beside_places():
     assert_array_equal(cells.to_inputs(frame), [[0.25, 1.0], [0.75, 8.0]])
     with pytest.raises(ValueError, match=r"row 1, at \(0\.75, 2020-01-09T00:00:00"):
         bin_events(frame, bins=2, window=[(0, 1), ("2020-01-01", "2020-01-05")])
+
+
+# Time zones
+
+BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
+# Half past midnight in Berlin: the day before in UTC.
+LATE = [datetime.datetime(2020, 1, day, 0, 30, tzinfo=BERLIN) for day in (2, 3)]
+EARLY = [date.replace(tzinfo=None) for date in LATE]
+EDGES = np.arange("2020-01-01", "2020-01-05", dtype="datetime64[D]")
+AWARE_EDGES = [datetime.datetime(2020, 1, day, tzinfo=BERLIN) for day in (1, 2, 3, 4)]
+
+
+def aware(kind):
+    """Return events with a time zone, of some type."""
+    if kind in ("Series", "DatetimeIndex", "frame", "objects"):
+        pd = pytest.importorskip("pandas")
+        index = pd.DatetimeIndex(LATE)
+        series = pd.Series(index)
+        frame = pd.DataFrame({"when": index})
+        objects = series.astype(object)
+        return {"Series": series, "DatetimeIndex": index, "frame": frame, "objects": objects}[kind]
+    if kind.startswith("polars"):
+        pl = pytest.importorskip("polars")
+        series = pl.Series("when", LATE, dtype=pl.Datetime("us", "Europe/Berlin"))
+        return series if kind == "polars" else pl.DataFrame([series])
+    return LATE
+
+
+AWARE = ["datetime", "Series", "DatetimeIndex", "frame", "objects", "polars"]
+each_kind = pytest.mark.parametrize("kind", [*AWARE, "polars frame"])
+COMPARED = "cannot be compared with .*: the dates of .* have a time zone, those of .* have none"
+
+
+@each_kind
+def test_events_with_a_time_zone_keep_their_day(kind):
+    cells = bin_events(aware(kind), bins=[AWARE_EDGES])
+    assert_array_equal(cells.y, [0, 1, 1])
+    assert_allclose(cells.events[:, 0], [1.0 + 1 / 48, 2.0 + 1 / 48], rtol=1e-15)
+    assert_array_equal(cells.to_inputs(aware(kind)), cells.events)
+
+
+@each_kind
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [
+        ("bins of column", {"bins": EDGES}),
+        ("bins of column", {"bins": EDGES.astype(str)}),
+        ("bins of column", {"bins": EDGES.tolist()}),
+        ("window of column", {"bins": 3, "window": (EDGES[0], EDGES[-1])}),
+        ("window of column", {"bins": 3, "window": ("2020-01-01", "2020-01-05 00:00")}),
+        ("origin", {"bins": 3, "origin": "2020-01-01"}),
+        ("origin", {"bins": [AWARE_EDGES], "origin": datetime.date(2020, 1, 1)}),
+    ],
+    ids=["numpy", "strings", "days", "window", "window of strings", "origin", "origin of a day"],
+)
+def test_events_with_a_time_zone_and_all_else_without(kind, name, spec):
+    with pytest.raises(ValueError, match=COMPARED) as error:
+        bin_events(aware(kind), **spec)
+    assert name in str(error.value)
+    assert "tz=" in str(error.value)
+    assert "tz_localize(None)" in str(error.value)
+
+
+@each_kind
+def test_events_without_a_time_zone_and_others_with(kind):
+    with pytest.raises(ValueError, match=COMPARED):
+        bin_events(EARLY, bins=[AWARE_EDGES])
+    with pytest.raises(ValueError, match=COMPARED):
+        bin_events(EARLY, bins=2, window=(AWARE_EDGES[0], "2020-01-05T00:00Z"))
+    with pytest.raises(ValueError, match=COMPARED):
+        bin_events(EARLY, bins=2, origin="2020-01-01T00:00+0100")
+    cells = bin_events(EARLY, bins=EDGES)
+    assert_array_equal(cells.y, [0, 1, 1])
+    with pytest.raises(ValueError, match=COMPARED):
+        cells.to_inputs(aware(kind))
+
+
+@pytest.mark.parametrize("bins", [2, [AWARE_EDGES]])
+def test_inputs_need_the_time_zone_that_events_had(bins):
+    cells = bin_events(LATE, bins=bins)
+    for naive in (EARLY, EDGES, "2020-01-02", EARLY[0], cells.to_dates(cells.X)):
+        with pytest.raises(ValueError, match=COMPARED):
+            cells.to_inputs(naive)
+    in_utc = [date.item().replace(tzinfo=datetime.UTC) for date in cells.to_dates(cells.X)]
+    assert_array_equal(cells.to_inputs(in_utc), cells.X)
+    with pytest.raises(ValueError, match=r"row 1, at \(2020-01-02T23:30:00.000000 UTC\)"):
+        bin_events(LATE, bins=[AWARE_EDGES[:3]])
+
+
+@pytest.mark.parametrize(
+    "both",
+    [
+        [LATE[0], EARLY[1]],
+        [EARLY[0], LATE[1]],
+        [str(LATE[0]), EARLY[1]],
+        [str(LATE[0]), LATE[1], "2020-01-03"],
+        [LATE[0], EDGES[2]],
+        [LATE[0], datetime.date(2020, 1, 3)],
+        ["2020-01-02T00:30Z", "2020-01-03T00:30"],
+    ],
+)
+def test_one_list_of_dates_with_a_time_zone_and_without(both):
+    words = "must hold dates with a time zone, or dates without, not both: entry"
+    edges = [AWARE_EDGES]
+    with pytest.raises(ValueError, match=f"^bins of column 0 {words}|cannot be compared"):
+        bin_events(LATE, bins=[[*both, "2020-02-01T00:00Z"]])
+    with pytest.raises(ValueError, match=f"^window of column 0 {words}|cannot be compared"):
+        bin_events(LATE, bins=2, window=both[-2:])
+    with pytest.raises(ValueError, match=f"^events of column 0 {words}"):
+        bin_events(LATE, bins=edges).to_inputs(both)
+    if not all(isinstance(date, str) for date in both):
+        with pytest.raises(ValueError, match=f"^events of column 0 {words}"):
+            bin_events(both, bins=edges)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2020-01-01T12:00Z",
+        "2020-01-01T12:00:00z",
+        "2020-01-01 12:00Z",
+        "2020-01-01 12:00 Z",
+        "2020-01-01 12:00 UTC",
+        "2020-01-01T14:00+02:00",
+        "2020-01-01T14:00+0200",
+        "2020-01-01 14:00+02",
+        "2020-01-01 14:00 +02:00",
+        "2020-01-01 14:00:00.000000 +0200",
+        "2020-01-01T06:30:00-05:30",
+        "2020-01-01T07-05",
+        "20200101T120000Z",
+    ],
+)
+def test_strings_with_an_offset(text):
+    cells = bin_events(LATE, bins=1, window=(text, "2020-01-05T12:00Z"))
+    assert_array_equal(cells.edges[0], [0.0, 4.0])
+    assert cells.to_dates(0.0) == np.datetime64("2020-01-01T12:00")
+    assert cells.to_inputs(text) == 0.0
+    with pytest.raises(ValueError, match=COMPARED):
+        bin_events(EARLY, bins=1, window=(text, "2020-01-05T12:00Z"))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "text",
+    ["2020-01-01 12:00 CET", "2020-01-01 12:00 Europe/Berlin", "2020-01-01T12:00+99:00", "+02:00"],
+)
+def test_strings_with_an_offset_that_nobody_knows(text):
+    for window in ((text, "2020-01-05T12:00Z"), ("2020-01-01", text)):
+        with pytest.raises(ValueError, match="must hold dates; got"):
+            bin_events(EARLY, bins=1, window=window)
+
+
+def test_hours_of_a_day_when_clocks_are_put_back():
+    midnights = [datetime.datetime(2020, 10, day, tzinfo=BERLIN) for day in (24, 25, 26)]
+    twice = [datetime.datetime(2020, 10, 25, 2, 30, fold=fold, tzinfo=BERLIN) for fold in (0, 1)]
+    cells = bin_events(twice, bins=[midnights], unit="h")
+    assert_array_equal(cells.exposure, [24.0, 25.0])
+    assert_array_equal(cells.events[:, 0], [24 + 2.5, 24 + 3.5])
+    pd = pytest.importorskip("pandas")
+    index = pd.DatetimeIndex(["2020-10-25T02:30"] * 2).tz_localize(BERLIN, ambiguous=[True, False])
+    again = bin_events(pd.Series(index), bins=[midnights], unit="h")
+    assert_array_equal(again.events, cells.events)
+
+
+def test_no_events_have_no_time_zone():
+    none = np.empty(0, dtype="datetime64[s]")
+    assert_array_equal(bin_events(none, bins=[AWARE_EDGES]).y, [0, 0, 0])
+    assert_array_equal(bin_events(none, bins=EDGES).y, [0, 0, 0])
+
+
+def test_missing_dates_have_no_time_zone():
+    for missing in (None, np.datetime64("NaT"), float("nan")):
+        with pytest.raises(ValueError, match=r"\(NaT\), but holds 1 of 3, the first as entry 2"):
+            bin_events([*LATE, missing], bins=[AWARE_EDGES])

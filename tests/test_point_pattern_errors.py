@@ -31,7 +31,19 @@ DAYS = {"bins": 2, "window": ("2020-01-01", "2020-01-05")}
         ([[1.0, 2.0], [3.0]], FINE, "events must be times or dates"),
         (np.empty((0, 0)), FINE, "one or more columns"),
         (np.ma.masked_equal([0.1, 0.2], 0.2), FINE, "events must not be masked"),
+        ([0.1, np.ma.masked], FINE, "events must not be masked"),
+        (list(np.ma.masked_equal([[0.1, 0.2]], 0.2)), FINE, "events must not be masked"),
+        (np.ma.array(DATES, mask=[0, 1]), DAYS, "events must not be masked"),
+        ([0.1], {"bins": np.ma.masked_equal([0, 1, 2], 1)}, "bins of column 0 must not be masked"),
+        ([0.1], {"bins": 2, "window": np.ma.array([0, 1], mask=[0, 1])}, "window of column 0 must"),
+        (DATES, {"bins": 2, "window": np.ma.array(DATES, mask=[0, 1])}, "window of column 0 must"),
+        (DATES, {"bins": 2, "origin": np.ma.array(DATES, mask=[0, 1])[1]}, "origin must not be ma"),
         ([2**53 + 2, 2**60], {"bins": 2}, r"within 2\*\*53.*got 1\.1529"),
+        (
+            [2**53 + 1, 0],
+            {"bins": 2},
+            r"events of column 0 must hold numbers that float64 can hold",
+        ),
         ([10**400], FINE, "must be real numbers or dates"),
         (POINTS, {"bins": 0, "window": (0, 1)}, "bins of column 0 .*at least 1.*got 0"),
         (POINTS, {"bins": -3, "window": (0, 1)}, "got -3"),
@@ -83,6 +95,7 @@ DAYS = {"bins": 2, "window": ("2020-01-01", "2020-01-05")}
             "observed fraction, from 0 to 1",
         ),
         (POINTS, {**FINE, "observed": np.full((2, 2), 10**400)}, "observed fraction, from 0 to 1"),
+        (POINTS, {**FINE, "observed": list(MASKED)}, "observed must not be masked"),
         (POINTS, {**FINE, "observed": MASKED}, "observed must not be masked; pass observed.filled"),
         (
             POINTS,
@@ -122,6 +135,33 @@ DAYS = {"bins": 2, "window": ("2020-01-01", "2020-01-05")}
 def test_bad_input_is_named(events, spec, message):
     with pytest.raises(ValueError, match=message):
         bin_events(events, **spec)
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        ((x for x in [0.1]), r"generator. Pass list\(events\)"),
+        ({0.1, 0.2}, "set. Pass a list, in the order of the rows"),
+        (iter([0.1]), r"list_iterator. Pass list\(events\)"),
+    ],
+)
+def test_events_without_an_order(events, words):
+    cells = bin_events([0.1], **FINE)
+    for use in (lambda: bin_events(events, **FINE), lambda: cells.to_inputs(events)):
+        with pytest.raises(TypeError, match=f"^events must be an array, a list .*{words}"):
+            use()
+
+
+def test_masks_that_are_nowhere_set_are_taken():
+    events = np.ma.array([0.1, 0.2], mask=False)
+    cells = bin_events(events, bins=np.ma.array([0.0, 0.15, 1.0], mask=False))
+    np.testing.assert_array_equal(cells.y, [1, 1])
+    np.testing.assert_array_equal(cells.to_inputs(events), cells.events)
+    words = "must not be masked"
+    masked = np.ma.array(events, mask=[0, 1])
+    for use in (cells.to_inputs, cells.to_grid, bin_events(DATES, **DAYS).to_dates):
+        with pytest.raises(ValueError, match=words):
+            use(masked)
 
 
 def test_missing_dates_of_pandas():

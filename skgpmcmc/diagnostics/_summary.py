@@ -9,7 +9,7 @@ from ._geyer import geyer_ess
 from ._mcse import ess_mean
 from ._moments import mean_and_sd
 from ._rank import ess_tail, rhat_from_scores, split_scores
-from ._validation import FloatArray, is_usable
+from ._validation import FloatArray, as_numbers, is_usable
 
 
 def summarize(draws_by_name: Mapping[str, ArrayLike]) -> dict[str, dict[str, float]]:
@@ -55,7 +55,7 @@ def summarize(draws_by_name: Mapping[str, ArrayLike]) -> dict[str, dict[str, flo
 
 def _scalars(draws_by_name: Mapping[str, ArrayLike]) -> Iterator[tuple[str, FloatArray]]:
     for name, draws in draws_by_name.items():
-        array = np.asarray(draws, dtype=np.float64)
+        array = as_numbers(f"draws_by_name[{name!r}]", draws)
         if array.ndim not in (1, 2, 3):
             raise ValueError(
                 f"draws_by_name[{name!r}] has shape {array.shape}; allowed are (n_draws,), "

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from .._checks import check_given, check_rows_of_numbers
 from .._linalg import Array
 from ..estimators._base import BaseMCMCGaussianProcess
 from ..trace import Trace
@@ -121,6 +122,7 @@ def check_names(names: Sequence[str], n_features: int) -> list[str]:
 
 def check_levels(confidence_levels: Any) -> list[float]:
     """Return confidence levels, the widest first; raise a ValueError unless all are in (0, 1)."""
+    check_given("confidence_levels", confidence_levels)
     array = np.asarray(confidence_levels, dtype=object)
     levels = array.ravel().tolist()
     if array.ndim > 1 or not levels or not all(_is_level(level) for level in levels):
@@ -138,8 +140,10 @@ def _is_level(level: Any) -> bool:
 def as_matrix(name: str, X: Any, n_columns: int | None = None, hint: str = "") -> Array:
     """Return numbers in rows and columns; raise a ValueError, with the hint, for what is none."""
     try:
-        if np.asarray(X).dtype.kind in "mM":
-            raise TypeError("these are dates or times, in no unit")
+        check_rows_of_numbers(name, X)
+    except TypeError as error:
+        raise ValueError(f"{error} {hint}".rstrip()) from None
+    try:
         matrix = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
         message = f"{name} must hold numbers, in rows and columns: {error}. {hint}"

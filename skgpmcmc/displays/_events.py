@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import check_given
 from .._linalg import Array
 from ..likelihoods._validation import check_rows
 from ._checks import Fitted, as_matrix
@@ -33,6 +34,7 @@ def check_events(fitted: Fitted, X: Any, events: Any, n_columns: int) -> Array:
     ValueError
         For another shape, other columns, dates, and what is not finite.
     """
+    check_given("events", events)
     array = np.asarray(events)
     if array.dtype.kind in "mM" or any(isinstance(x, _TIMES) for x in _first_row(array)):
         raise ValueError(

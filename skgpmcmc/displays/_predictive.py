@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from .._checks import check_given
 from .._linalg import Array
 from ._checks import check_levels, unwrap
 from ._columns import (
@@ -218,6 +219,7 @@ class PredictiveDisplay:
         rows = rows_along(X, columns, held_at(held, columns, names), column, x)
         y_observed = None
         if y is not None:
+            check_given("y", y)
             check_consistent_length(X, y)
             y_observed = observed(fitted.estimator, column_or_1d(y), exposure, target)
         found = curves(fitted.estimator, fitted.transform(rows), levels, target)

@@ -16,6 +16,7 @@ from sklearn.gaussian_process.kernels import CompoundKernel, Kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._checks import check_container, check_rows_of_numbers, refuse_masked, refuse_text
 from .._covariance import check_hyperparameters, check_kernel
 from .._grid import Grid
 from .._model import LatentGaussianModel
@@ -134,12 +135,16 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
 
     def _validate_inputs(self, X: Any, *, reset: bool, **options: Any) -> Any:
         """Check X, and y where given, as the kernel takes them."""
+        refuse_text("X", X)
         if self._takes_vectors():
+            check_rows_of_numbers("X", X)
             try:
                 return validate_data(self, X, dtype=np.float64, reset=reset, **options)
             except (TypeError, ValueError) as error:
                 raise explain_inputs(error, X) from None
+        check_container("X", X)
         X = as_objects(X)
+        refuse_masked("X", X)
         # NaN is undefined for objects.
         finite = not np.issubdtype(getattr(X, "dtype", np.float64), np.object_)
         options = {"ensure_2d": False, "dtype": None, "ensure_all_finite": finite, **options}

@@ -9,13 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils import column_or_1d
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
 from ..likelihoods import Bernoulli, Binomial
 from ._class_likelihoods import check_successes
-from ._inputs import as_random_state, check_quantiles, check_sample_weight, interval_ends
+from ._inputs import (
+    as_random_state,
+    check_quantiles,
+    check_sample_weight,
+    interval_ends,
+    new_labels,
+    new_vector,
+)
 from ._latent_predictions import LatentPredictions
 from ._logistic_counts import binomial_log_pmf
 from ._mixtures import log_mean_exp, normal_nodes, normal_quantiles, softmax_probabilities
@@ -197,9 +204,10 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
         -------
         score : float
         """
-        if trials is None:
-            return float(super().score(X, y, sample_weight))
         labels = self.predict(X)
+        if trials is None:
+            weights = check_sample_weight(sample_weight, len(labels))
+            return float(accuracy_score(new_labels(y), labels, sample_weight=weights))
         y, trials = self._check_trials(labels, y, trials)
         weights = check_sample_weight(sample_weight, len(y))
         right = np.where(labels == 1, y, trials - y)
@@ -214,7 +222,7 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
                 f"trials need the classes 0 and 1; the classes are {self.classes_.tolist()}. Fit "
                 "with trials, or pass labels without them."
             )
-        y = column_or_1d(y)
+        y = new_vector(y)
         check_consistent_length(X, y)
         return check_successes(y, trials)
 
@@ -244,7 +252,7 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
         if trials is not None:
             return self._log_density_of_successes(self._validate_new(X), y, trials)
         log_probabilities = self.predict_log_proba(X)
-        y = column_or_1d(y)
+        y = new_vector(y, what="a class label")
         check_consistent_length(log_probabilities, y)
         classes, labels = self.classes_.tolist(), y.tolist()
         codes = {label: code for code, label in enumerate(classes)}

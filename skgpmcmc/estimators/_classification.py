@@ -25,7 +25,7 @@ from ._class_likelihoods import (
 )
 from ._class_predictions import ClassPredictions
 from ._defaults import FEATURE_FACTOR, DataScaledPriors, default_kernel
-from ._inputs import check_labels, check_sample_weight, drop_weightless, share_latents
+from ._inputs import check_labels, check_sample_weight, check_y, drop_weightless, share_latents
 from ._observed import Observed
 
 # Typical variance of the latent function, and the log-sd of its prior. On the logit scale
@@ -246,9 +246,11 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         Raises
         ------
         ValueError
-            For input that is not finite or of the wrong shape, a single class, numbers of
+            For input that is not finite, masked or of the wrong shape, a single class, numbers of
             successes or trials that are impossible, priors that do not fit the kernel, and
             more rows than `memory_limit` allows.
+        TypeError
+            For dates as X, and for what holds no values in memory, such as lazy frames.
 
         Warns
         -----
@@ -256,13 +258,13 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
         """
+        (check_labels if trials is None else check_y)(y)
         X, y = self._validate_training(X, y)
         weights = check_sample_weight(sample_weight, len(y))
         numbers = np.arange(len(y))
         model = {"link": self.link, "multi_class": self.multi_class}
         groups: Sequence[Sequence[Bernoulli | Binomial]]
         if trials is None:
-            check_labels(y)
             check_classification_targets(y)
             weights, (X, y, numbers) = drop_weightless(weights, X, y, numbers)
             codes = self._set_classes(y, weights)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import mean_poisson_deviance
-from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
@@ -15,7 +14,13 @@ from .._warn import warn_user
 from ..likelihoods._poisson import LARGEST_RATE
 from ..likelihoods._validation import check_counts
 from ._counts import poisson_log_pmf, poisson_quantiles
-from ._inputs import as_random_state, check_quantiles, check_sample_weight, interval_ends
+from ._inputs import (
+    as_random_state,
+    check_quantiles,
+    check_sample_weight,
+    interval_ends,
+    new_vector,
+)
 from ._latent_predictions import LatentPredictions
 from ._logistic_counts import negative_binomial_log_pmf, negative_binomial_quantiles
 from ._mixtures import log_mean_exp, normal_quantiles
@@ -153,7 +158,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
             If `fit` was given exposures other than 1, and this method none.
         """
         X = self._validate_new(X)
-        y = check_counts(column_or_1d(y))
+        y = check_counts(new_vector(y))
         check_consistent_length(X, y)
         self._warn_without_exposure(exposure, "log_predictive_density")
         exposure = check_exposure(exposure, len(X))
@@ -236,7 +241,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         """
         expected = self.predict(X, exposure)
         self._warn_without_exposure(exposure, "score")
-        y = check_counts(column_or_1d(y))
+        y = check_counts(new_vector(y))
         check_consistent_length(expected, y)
         exposure = check_exposure(exposure, len(y))
         weights = check_sample_weight(sample_weight, len(y))

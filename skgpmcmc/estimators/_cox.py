@@ -21,7 +21,7 @@ from ._base import keeps_fitted
 from ._count_predictions import SMALLEST_DISPERSION, CountPredictions
 from ._defaults import DataScaledPriors, default_kernel
 from ._grids import training_grid
-from ._inputs import check_sample_weight, drop_weightless, share_latents
+from ._inputs import check_sample_weight, check_y, drop_weightless, share_latents
 from ._observed import Observed
 from ._rates import check_exposure, check_rate
 
@@ -259,9 +259,11 @@ class MCMCCoxProcessRegressor(CountPredictions):
         Raises
         ------
         ValueError
-            For input that is not finite or of the wrong shape, counts that are not whole
+            For input that is not finite, masked or of the wrong shape, counts that are not whole
             numbers >= 0, exposures that are not positive, priors that do not fit the
             kernel, and more rows than `memory_limit` allows.
+        TypeError
+            For dates as X, and for what holds no values in memory, such as lazy frames.
 
         Warns
         -----
@@ -269,6 +271,7 @@ class MCMCCoxProcessRegressor(CountPredictions):
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
         """
+        check_y(y)
         X, y = self._validate_training(X, y)
         y = check_counts(y)
         exposure = check_exposure(exposure, len(y))

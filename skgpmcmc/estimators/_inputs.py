@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import re
 import warnings
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, column_or_1d
 
+from .._checks import (
+    as_array,
+    as_elements,
+    check_given,
+    is_missing,
+    refuse_inexact,
+    refuse_text,
+)
 from .._covariance import check_kernel_call, covariances, grid_memory, working_memory
 from .._grid import Grid
 from .._linalg import Array
@@ -53,7 +61,7 @@ def share_latents(X: Any, kernel: Kernel | None) -> tuple[Any, NDArray[np.intp] 
             return X, None
     try:
         distinct, inverse = np.unique(X, axis=0, return_inverse=True)
-    except TypeError:  # objects that have no order
+    except (TypeError, ValueError):  # objects that have no order, such as arrays
         return X, None
     return distinct, inverse.reshape(-1)
 
@@ -217,12 +225,101 @@ def as_random_state(random_state: Any) -> np.random.RandomState:
         ) from None
 
 
-def check_labels(y: NDArray) -> None:
-    """Raise a ValueError that names the first row without a label."""
-    if y.dtype.kind == "O":
-        # NaN is the one value that differs from itself; pandas.NA is like it.
-        there = np.array([v is not None and (v == v) is True for v in y], dtype=bool)
-        check_rows(y, there, "y", "a class label", _DROP_ROWS)
+def check_y(y: Any, *, what: str = "a number", exact: bool = False) -> None:
+    """Raise an error for targets of which numpy makes nothing, or something wrong.
+
+    Parameters
+    ----------
+    y : array-like
+        As the user passed it; None is for scikit-learn.
+    what : str, default="a number"
+        Which each of them is.
+    exact : bool, default=False
+        Whether whole numbers that float64 cannot hold are refused here.
+
+    Raises
+    ------
+    TypeError
+        For what holds no values in memory, or holds them in no order.
+    ValueError
+        For masked and missing values, and whole numbers that would collapse.
+    """
+    check_given("y", y)
+    refuse_text("y", y)
+    values = as_elements(y)
+    if values is None:
+        return
+    if values.dtype.kind == "O":
+        flat = values.reshape(-1)
+        there = np.array([value is None or not is_missing(value) for value in flat], dtype=bool)
+        check_rows(flat, there, "y", what, _DROP_ROWS)
+    if exact:
+        refuse_inexact("y", "it", values)
+
+
+def check_labels(y: Any) -> None:
+    """Raise an error that names the first row without a label, or says what is no label.
+
+    Parameters
+    ----------
+    y : array-like
+        As the user passed it: of a list with NaN among strings numpy makes the string "nan". None
+        is for scikit-learn.
+
+    Raises
+    ------
+    TypeError
+        For what holds no values in memory, or holds them in no order.
+    ValueError
+        For masked and missing labels, and those of several types.
+    """
+    check_given("y", y)
+    refuse_text("y", y)
+    array, values = as_array(y), as_elements(y)
+    if y is None or array is None or values is None or array.dtype.kind == "f":
+        return
+    labels = values.reshape(-1) if array.dtype.kind in "OU" else array.reshape(-1)
+    there = np.array([not is_missing(label) for label in labels], dtype=bool)
+    check_rows(labels, there, "y", "a class label", _DROP_ROWS)
+    if hasattr(getattr(y, "dtype", None), "numpy_dtype"):  # pandas' own
+        refuse_inexact("y", "it", values)  # scikit-learn makes floats of them
+    elif array.dtype.kind in "OU" and array.ndim == 1:
+        _check_one_type(labels)
+
+
+def _check_one_type(labels: NDArray) -> None:
+    """Raise a ValueError for objects that are not all strings: scikit-learn takes no others."""
+    types = {str if isinstance(label, str) else type(label) for label in labels}
+    if types != {str}:
+        names = " and ".join(sorted(kind.__name__ for kind in types))
+        target = "int" if all(issubclass(kind, Integral | np.bool_) for kind in types) else "str"
+        raise ValueError(
+            "Unknown label type: y must be class labels of one type, all of them numbers or all of "
+            f"them strings; got objects of type {names}. Pass numpy.asarray(y, dtype={target})."
+        )
+
+
+def new_vector(y: Any, **options: Any) -> NDArray:
+    """Return targets of new rows as a vector; options and errors are those of `check_y`."""
+    _refuse_none(y)
+    check_y(y, **options)
+    vector: NDArray = column_or_1d(y)
+    return vector
+
+
+def new_labels(y: Any) -> NDArray:
+    """Return labels of new rows as a vector; errors are those of `check_labels`."""
+    _refuse_none(y)
+    check_labels(y)
+    labels: NDArray = column_or_1d(y)
+    if labels.dtype.kind == "f":
+        check_rows(labels, np.isfinite(labels), "y", "a class label")
+    return labels
+
+
+def _refuse_none(y: Any) -> None:
+    if y is None:
+        raise ValueError("y must be an array or a list, with an entry for each row of X; got None.")
 
 
 def explain_inputs(error: Exception, X: Any) -> Exception:
@@ -240,10 +337,13 @@ def explain_inputs(error: Exception, X: Any) -> Exception:
         reason = str(cause).rstrip(".")
     if not reason:
         return error
-    return type(error)(
-        f"X must hold numbers, in shape (n_samples, n_features): {reason}. Encode categories as "
-        "numbers, or give a kernel that takes objects."
-    )
+    advice = "Encode categories as numbers, or give a kernel that takes objects."
+    if re.search(r"'\d{4}-\d\d?\b", reason):
+        advice = (
+            "Make dates of such strings, by pandas.to_datetime for example, and pass the number "
+            "of days since one of them."
+        )
+    return type(error)(f"X must hold numbers, in shape (n_samples, n_features): {reason}. {advice}")
 
 
 def interval_ends(confidence_level: Any) -> list[float]:

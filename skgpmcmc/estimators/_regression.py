@@ -15,7 +15,7 @@ from .._covariance import split_white_noise
 from .._linalg import Array
 from ._base import keeps_fitted
 from ._defaults import FEATURE_FACTOR, DataScaledPriors, default_kernel
-from ._inputs import check_sample_weight, drop_weightless, number_per_row, share_latents
+from ._inputs import check_sample_weight, check_y, drop_weightless, number_per_row, share_latents
 from ._observed import Observed
 from ._target_predictions import TargetPredictions
 from ._targets import check_targets, noise_likelihood, typical_variance
@@ -233,8 +233,10 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         Raises
         ------
         ValueError
-            For input that is not finite or of the wrong shape, priors that do not fit
+            For input that is not finite, masked or of the wrong shape, priors that do not fit
             the kernel, and more rows than `memory_limit` allows.
+        TypeError
+            For dates as X, and for what holds no values in memory, such as lazy frames.
 
         Warns
         -----
@@ -242,6 +244,7 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
         """
+        check_y(y, exact=True)
         X, y = self._validate_training(X, y)
         y = check_targets(y)
         alpha = number_per_row("alpha", self.alpha, len(y), zero=True)

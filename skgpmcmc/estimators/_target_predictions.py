@@ -6,14 +6,20 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import column_or_1d
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length
 
 from .._covariance import NoiseSplit
 from .._linalg import Array
 from ..likelihoods import Likelihood
 from ..likelihoods._validation import as_floats, check_rows
-from ._inputs import as_random_state, check_quantiles, interval_ends
+from ._inputs import (
+    as_random_state,
+    check_quantiles,
+    check_sample_weight,
+    interval_ends,
+    new_vector,
+)
 from ._latent_predictions import (
     LatentPredictions,
     check_one_spread,
@@ -202,9 +208,7 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
             Per unit of y.
         """
         X = self._validate_new(X)
-        y = as_floats("y", column_or_1d(y))
-        check_rows(y, np.isfinite(y), "y", "finite")
-        check_consistent_length(X, y)
+        y = _new_targets(X, y)
         scaled = (y - self._y_mean) / self._y_scale
         level, nu = self._noise()
         density = np.empty(len(X))
@@ -245,3 +249,33 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
             degrees = nu[finite]
             noise[:, finite] /= np.sqrt(rng.chisquare(degrees, (len(X), len(degrees))) / degrees)
         return self._y_mean + self._y_scale * (latent + np.sqrt(level) * noise)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R^2, the share of the variance of y that the predictive mean explains.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Observations.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            1 is best; 0 is the mean of y.
+        """
+        mean = self.predict(X)
+        y = _new_targets(mean, y)
+        weights = check_sample_weight(sample_weight, len(y))
+        return float(r2_score(y, mean, sample_weight=weights))
+
+
+def _new_targets(X: Any, y: Any) -> Array:
+    """Return observations at the rows of X as finite floats."""
+    y = as_floats("y", new_vector(y, exact=True))
+    check_rows(y, np.isfinite(y), "y", "finite")
+    check_consistent_length(X, y)
+    return y

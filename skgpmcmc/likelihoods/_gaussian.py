@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._base import Likelihood, Params
 from ._sites import Sites
-from ._validation import check_rows, check_vector
+from ._validation import as_floats, check_rows, check_vector
 
 _LOG_2PI = math.log(2.0 * math.pi)
 
@@ -199,28 +199,30 @@ def check_noise_variance(value: ArrayLike | None, name: str, n_obs: int) -> floa
     """Return None, or one positive variance, or one for each observation."""
     if value is None:
         return None
-    if np.ndim(value) == 0:
-        level = float(value)  # type: ignore[arg-type]
+    numbers = as_floats(name, value)
+    if numbers.ndim == 0:
+        level = float(numbers)
         if not 0.0 < level < math.inf:
             raise ValueError(
                 f"{name} must be positive and finite; got {level}. Use None to sample it."
             )
         return level
-    vector = check_vector(value, name, n_obs)
+    vector = check_vector(numbers, name, n_obs)
     check_rows(vector, vector > 0.0, name, "positive")
     return vector
 
 
 def check_known_variance(value: ArrayLike, n_obs: int) -> float | NDArray:
     """Return one non-negative variance, or one for each observation."""
-    if np.ndim(value) == 0:
-        level = float(value)  # type: ignore[arg-type]
+    numbers = as_floats("known_variance", value)
+    if numbers.ndim == 0:
+        level = float(numbers)
         if not 0.0 <= level < math.inf:
             raise ValueError(
                 f"known_variance must be non-negative and finite; got {level}. Use 0 if all of "
                 "the noise is unknown."
             )
         return level
-    vector = check_vector(value, "known_variance", n_obs)
+    vector = check_vector(numbers, "known_variance", n_obs)
     check_rows(vector, vector >= 0.0, "known_variance", ">= 0")
     return vector

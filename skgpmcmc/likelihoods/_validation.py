@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import math
-import reprlib
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._checks import as_floats, check_given
+
 # Beyond it doubles are not whole numbers one apart.
 _LARGEST_COUNT = 2.0**53
-
-
-def as_floats(name: str, values: Any) -> NDArray:
-    """Return a new array of floats; raise a ValueError that names what came."""
-    shown = values
-    try:
-        array = np.asarray(values)
-        shown = array.tolist()
-        if array.dtype.kind in "cmM":  # numpy would drop imaginary parts, and units of time
-            raise TypeError
-        return array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):  # whole numbers beyond the floats
-        raise ValueError(f"{name} must be real numbers; got {reprlib.repr(shown)}.") from None
 
 
 def check_whole(name: str, value: Any, least: int) -> None:
@@ -104,6 +92,7 @@ def check_latent_index(
         Unless the index holds whole numbers, one for each observation, and every one from 0 to
         its maximum or, with `n_latent`, only smaller ones.
     """
+    check_given("latent_index", latent_index)
     index = np.asarray(latent_index)
     if index.dtype.kind not in "iu" or index.shape != (n_obs,):
         raise ValueError(

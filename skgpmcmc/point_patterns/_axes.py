@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._calendar import Calendar, is_date, read_dates
+from .._checks import as_elements, check_container, check_given, is_masked, refuse_inexact
+from ._calendar import Calendar, is_date
 
 # Beyond it not every whole number is a double.
 _LARGEST_INTEGER = 2**53
@@ -60,7 +61,7 @@ class Axes:
         """Return values of one axis as finite floats; raise a ValueError that says what is bad."""
         name = f"{name} of {self.labels[axis]}"
         if axis == self.date_axis and self.calendar is not None:
-            return self.calendar.to_numbers(read_dates(name, values))
+            return self.calendar.to_numbers(name, values)
         return _read_numbers(name, values)
 
     def inputs(self, name: str, columns: Columns) -> NDArray:
@@ -95,7 +96,8 @@ class Axes:
         """Return a point as text, its date as a date."""
         parts = [f"{number:.6g}" for number in point]
         if self.date_axis is not None and self.calendar is not None:
-            parts[self.date_axis] = str(self.calendar.to_dates(point[self.date_axis]))
+            date = self.calendar.to_dates(point[self.date_axis])
+            parts[self.date_axis] = f"{date} UTC" if self.calendar.zoned else str(date)
         return f"({', '.join(parts)})"
 
 
@@ -124,16 +126,19 @@ def split_columns(name: str, events: Any) -> Columns:
     ------
     ValueError
         For another number of dimensions, no columns, and masked entries.
+    TypeError
+        For what holds no values in memory, or holds them in no order.
     """
     names = column_names(events)
     if names is not None:
         columns = _read_frame(name, events, names)
         labels = tuple(f"column {column!r}" for column in names)
     else:
-        if np.ma.is_masked(events):
+        check_container(name, events)
+        if is_masked(events):
             raise ValueError(f"{name} must not be masked; pass {name}.compressed() or rows of it.")
         try:
-            array = np.asarray(events)
+            array = _as_array(events)
         except ValueError:  # ragged
             array = np.empty(0).reshape(1, 1, 0)
         if array.ndim not in (1, 2):
@@ -150,12 +155,21 @@ def split_columns(name: str, events: Any) -> Columns:
 
 def _read_frame(name: str, frame: Any, names: tuple[Any, ...]) -> list[NDArray]:
     try:
-        return [np.asarray(frame[column]) for column in names]
+        return [_as_array(frame[column]) for column in names]
     except TypeError as error:
         raise ValueError(
             f"{name} must be an array or a data frame whose columns can be read; got a "
             f"{type(frame).__name__}. Pass its values, such as {name}.collect() of polars."
         ) from error
+
+
+def _as_array(values: Any) -> NDArray:
+    """Return an array; of dates of polars with a time zone, which numpy drops, objects."""
+    if getattr(getattr(values, "dtype", None), "time_zone", None) is None:
+        return np.asarray(values)
+    dates = np.empty(len(values), dtype=object)
+    dates[:] = values.to_list()
+    return dates
 
 
 def find_date_axis(columns: Columns) -> int | None:
@@ -225,6 +239,7 @@ def _entries(values: Any) -> list[Any]:
 
 
 def _read_numbers(name: str, values: Any) -> NDArray:
+    check_given(name, values)
     array = np.asarray(values)
     if is_date(array):
         raise ValueError(
@@ -251,4 +266,7 @@ def _read_numbers(name: str, values: Any) -> NDArray:
             f"{name} must be within 2**53, which doubles can tell apart; got "
             f"{numbers.flat[np.argmax(abs(numbers))]:.17g}. Subtract an origin, or pass dates."
         )
+    elements = as_elements(values)
+    if elements is not None:
+        refuse_inexact(name, "it", elements)
     return numbers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,8 @@ def bin_events(
     events : array-like of shape (n_events,) or (n_events, n_axes), Series or DataFrame
         Times, dates or coordinates, a row for each event, in any order; none at all where
         `window` or `bins` say where to look. One column may hold dates: `numpy.datetime64`,
-        `datetime` or pandas'. Those with a time zone are converted to UTC; others are taken as
-        they are.
+        `datetime` or pandas'. Those with a time zone are converted to UTC; then all other dates
+        here, in `bins`, `window` and `origin`, need one too. Without, none may have one.
     bins : int, or sequence of length n_axes of ints and of sequences of edges
         Number of cells of equal size along each axis, or their edges, strictly increasing, dates
         where the events are. With one axis also a sequence of edges. An event on an edge
@@ -64,8 +65,8 @@ def bin_events(
     Raises
     ------
     ValueError
-        For events outside, missing dates and numbers that are not finite, and parameters that do
-        not fit the events or each other.
+        For events outside, missing dates and numbers that are not finite, dates with a time zone
+        beside dates without, and parameters that do not fit the events or each other.
 
     Examples
     --------
@@ -149,16 +150,19 @@ def _make_axes(
     if axis is None:
         refuse_calendar(unit, origin)
         return Axes(labels, columns.names)
+    start: Any = origin
     if origin is not None:
-        name, start = "origin", origin
+        name = "origin"
     elif window[axis] is not None:
         name, start = f"window of {labels[axis]}", window[axis][0]
     elif not is_scalar(bins[axis]):
         name, start = f"bins of {labels[axis]}", bins[axis][0]
     else:
-        dates = read_dates(f"events of {labels[axis]}", columns.values[axis])
+        name = f"events of {labels[axis]}"
+        dates, zoned = read_dates(name, columns.values[axis])
         # Of no events any: that they need a window is said later.
-        name, start = "events", dates.min() if len(dates) else np.datetime64(0, "D")
+        start = dates.min() if len(dates) else np.datetime64(0, "D")
+        start = start.item().replace(tzinfo=datetime.UTC) if zoned else start
     return Axes(labels, columns.names, axis, make_calendar(name, start, unit))
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import datetime
 import re
 import reprlib
+import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..likelihoods._validation import as_floats
+from .._checks import as_floats, check_given, is_missing
+from ._zones import check_same_zone, read_offset, zone_of_all
 
 # 290,000 years fit into 64 bits; the calendar's resolution.
 _RESOLUTION = "datetime64[us]"
@@ -33,6 +35,21 @@ _ALLOWED_UNITS = (
 )
 
 
+class Dates(NamedTuple):
+    """Dates to the microsecond.
+
+    Attributes
+    ----------
+    values : ndarray of datetime64
+        In UTC, if they had a time zone.
+    zoned : bool or None
+        Whether they had; None of no dates.
+    """
+
+    values: NDArray[np.datetime64]
+    zoned: bool | None
+
+
 @dataclass(frozen=True)
 class Calendar:
     """Both ways between dates and units of time since the origin.
@@ -43,14 +60,22 @@ class Calendar:
         The date whose number is 0.
     unit : int
         Microseconds.
+    source : str
+        Of which parameter the origin is, for errors.
+    zoned : bool or None
+        Whether that had a time zone.
     """
 
     origin: np.datetime64
     unit: int
+    source: str
+    zoned: bool | None
 
-    def to_numbers(self, dates: NDArray[np.datetime64]) -> NDArray:
-        """Return the units of time since the origin, of dates of the calendar's resolution."""
-        return (dates - self.origin).astype(np.int64) / self.unit
+    def to_numbers(self, name: str, values: Any) -> NDArray:
+        """Return the units of time since the origin; `name` and errors as for `read_dates`."""
+        dates = read_dates(name, values)
+        check_same_zone(name, dates.zoned, self.source, self.zoned)
+        return (dates.values - self.origin).astype(np.int64) / self.unit
 
     def to_dates(self, numbers: Any) -> NDArray[np.datetime64]:
         """Return the dates of so many units since the origin, to the microsecond."""
@@ -79,9 +104,10 @@ def make_calendar(name: str, origin: Any, unit: Any) -> Calendar:
         As users pass it; None is a day.
     """
     date = read_dates(name, origin)
-    if date.ndim:
+    if date.values.ndim:
         raise ValueError(f"{name} must be one date; got {reprlib.repr(origin)}.")
-    return Calendar(np.datetime64(date.item(), "us"), parse_unit("D" if unit is None else unit))
+    start = np.datetime64(date.values.item(), "us")
+    return Calendar(start, parse_unit("D" if unit is None else unit), name, date.zoned)
 
 
 def refuse_calendar(unit: Any, origin: Any) -> None:
@@ -127,7 +153,7 @@ def is_date(values: NDArray) -> bool:
     )
 
 
-def read_dates(name: str, values: Any) -> NDArray[np.datetime64]:
+def read_dates(name: str, values: Any) -> Dates:
     """Return dates, in UTC where they have a time zone, to the microsecond.
 
     Parameters
@@ -140,12 +166,14 @@ def read_dates(name: str, values: Any) -> NDArray[np.datetime64]:
     Raises
     ------
     ValueError
-        For what is no date, missing ones, and those too early or late for 64 bits.
+        For what is no date, missing ones, those too early or late for 64 bits, and such with a
+        time zone beside such without.
     """
+    check_given(name, values)
     array = np.asarray(values)
     try:
         dates = _parse(array)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, Warning):
         raise ValueError(
             f"{name} must hold dates; got {reprlib.repr(array.tolist())}. Pass numpy.datetime64, "
             "datetime or pandas.Timestamp objects, or strings such as '1851-03-15'."
@@ -162,12 +190,16 @@ def read_dates(name: str, values: Any) -> NDArray[np.datetime64]:
     is_near = abs(years.astype(np.int64)) < 140_000
     if not (is_near & (result.astype("datetime64[Y]") == years)).all():
         raise ValueError(f"{name} must hold dates within 140,000 years of 1970.")
-    return result
+    # An array of numpy's dates is of one kind.
+    each = array.flat if array.dtype.kind in "OU" else array.flat[:1]
+    return Dates(result, zone_of_all(name, each))
 
 
 def _parse(array: NDArray) -> NDArray[np.datetime64]:
     if array.dtype.kind in "OU":
-        dates = [_in_utc(value) for value in array.astype(object).flat]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # numpy's, of time zones that it does not know
+            dates = [_in_utc(value) for value in array.astype(object).flat]
         return np.array(dates, dtype=_RESOLUTION).reshape(array.shape)
     if array.dtype.kind != "M":
         raise TypeError
@@ -175,10 +207,10 @@ def _parse(array: NDArray) -> NDArray[np.datetime64]:
 
 
 def _in_utc(value: Any) -> np.datetime64:
-    if value is None or value != value:  # pandas' NaT is no date that numpy can read
+    if is_missing(value):  # pandas' NaT is no date that numpy can read
         return np.datetime64("NaT")
-    if isinstance(value, str) and re.search(r"T.*(Z|[+-]\d\d:?\d\d)$", value):
-        value = datetime.datetime.fromisoformat(value)
+    if isinstance(value, str):
+        value = read_offset(value) or value
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         value = value.astimezone(datetime.UTC).replace(tzinfo=None)
     if isinstance(value, datetime.date | np.datetime64 | str):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._checks import is_masked
 from ._axes import Axes, is_scalar, is_whole
 
 # Their inputs alone take hundreds of megabytes.
@@ -196,7 +197,7 @@ def _averages(observed: Callable, edges: tuple[NDArray, ...]) -> Iterator[NDArra
 
 
 def _check_fractions(name: str, values: Any) -> NDArray:
-    if np.ma.is_masked(values):
+    if is_masked(values):
         raise ValueError(
             f"{name} must not be masked; pass {name}.filled(0), or whatever its masked entries are."
         )

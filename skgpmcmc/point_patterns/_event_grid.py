@@ -114,7 +114,8 @@ class EventGrid:
         ------
         ValueError
             For another number of columns or other names, dates where the events were numbers or
-            the other way round, and what is not finite.
+            the other way round, a time zone where they had none or the other way round, and what
+            is not finite.
         """
         if is_scalar(events):
             events = [events]
@@ -131,7 +132,8 @@ class EventGrid:
         Returns
         -------
         dates : ndarray of datetime64 of shape (n_samples,), or the shape of the numbers
-            To the microsecond, in UTC where the events had a time zone.
+            To the microsecond, without a time zone, for numpy has none; in UTC where the events
+            had one.
 
         Raises
         ------
