@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import mean_poisson_deviance
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
@@ -20,21 +19,21 @@ from ._latent_predictions import LatentPredictions
 from ._logistic_counts import negative_binomial_log_pmf, negative_binomial_quantiles
 from ._mixtures import log_mean_exp, normal_quantiles
 from ._prediction import sample_latent, spread
-from ._rates import check_exposure, expected_counts, overall_rate
+from ._rates import check_exposure, deviance_reduction, expected_counts
 
 # Counts cannot tell less dispersion from none.
 SMALLEST_DISPERSION = 1e-15
-# The sum of weighted deviances from larger ones, or smaller than the reciprocal, would overflow.
-_LARGEST_EXPECTATION = 1e280
 
 
 class CountPredictions(RegressorMixin, LatentPredictions):
     """What a fitted Cox process predicts; not for direct use."""
 
-    # Set by fit.
+    # Set by fit. The last two are the rate of all its rows, and their mean deviance from it.
     _is_poisson: bool
     _fixed_dispersion: float | None
     _had_exposure: bool
+    _constant_rate: float
+    _constant_deviance: float
 
     def _warn_without_exposure(self, exposure: Any, method: str) -> None:
         """Warn where counts in unequal exposures are compared with rates per unit."""
@@ -211,7 +210,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         return np.asarray(rng.poisson(rate))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> float:
-        """Return D^2, the share of the Poisson deviance that is explained, for any likelihood.
+        """Return D^2: how much of a constant rate's Poisson deviance the predictions save.
 
         Parameters
         ----------
@@ -227,12 +226,39 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         Returns
         -------
         score : float
-            1 is best; 0 is a constant rate.
+            0 is a constant rate: total count / total exposure of the rows given to `fit`, and of
+            half an event where these had none. 1 is best on the rows given to `fit`; on others
+            the score can be larger, see Notes.
 
         Warns
         -----
         UserWarning
             If `fit` was given exposures other than 1, and this method none.
+
+        Notes
+        -----
+        The deviance ``d(y, mu) = 2 (y log(y / mu) - y + mu)``, of negative binomial counts too, of
+        the prediction mu is compared with that of the constant rate's prediction mu_0::
+
+            score = mean(d(y, mu_0) - d(y, mu)) / D
+
+        D is the mean of d(y, mu_0) over the rows given to `fit`. On these rows the score is the
+        share of the deviance that is explained. It is not divided by the deviance of the rows at
+        hand, which may be zero, or next to it where they have no events: the mean of such shares
+        over small folds is largest for the model that predicts least. With D the scores of single
+        rows are finite, those of parts add up to that of the whole, and the mean over folds is
+        best for the model of the smallest deviance. Rows that vary more than those of `fit` can
+        score more than 1. (Should all counts of `fit` be as the constant rate has them, D is 1
+        divided by the number of rows.)
+
+        Examples
+        --------
+        >>> from skgpmcmc import MCMCCoxProcessRegressor
+        >>> from skgpmcmc.datasets import load_coal_mining
+        >>> X, y = load_coal_mining(return_X_y=True)
+        >>> model = MCMCCoxProcessRegressor(n_warmup=50, n_draws=50, random_state=0).fit(X, y)
+        >>> bool(0.2 < model.score(X, y) < 1.0)
+        True
         """
         expected = self.predict(X, exposure)
         self._warn_without_exposure(exposure, "score")
@@ -240,11 +266,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         check_consistent_length(expected, y)
         exposure = check_exposure(exposure, len(y))
         weights = check_sample_weight(sample_weight, len(y))
-        shares = exposure / exposure.max()  # whose sum is no infinity
-        constant = shares * overall_rate(y, shares, weights)
-        ends = 1.0 / _LARGEST_EXPECTATION, _LARGEST_EXPECTATION
-        deviance, null = (
-            mean_poisson_deviance(y, np.clip(rate, *ends), sample_weight=weights)
-            for rate in (expected, constant)
-        )
-        return float(1.0 - deviance / null) if null > 0.0 else float(deviance == 0.0)
+        with np.errstate(over="ignore"):
+            constant = self._constant_rate * exposure
+        reduction = deviance_reduction(y, expected, constant)
+        return float(np.average(reduction, weights=weights) / self._constant_deviance)

@@ -23,7 +23,7 @@ from ._defaults import DataScaledPriors, default_kernel
 from ._grids import training_grid
 from ._inputs import check_sample_weight, drop_weightless, share_latents
 from ._observed import Observed
-from ._rates import check_exposure, check_rate
+from ._rates import check_exposure, check_rate, deviance_of_constant
 
 # Of the log rate. The tail of the variance v must be lighter than exp(-v / 2), or the
 # mean rate where there are no data, E exp(f), would be infinite.
@@ -273,6 +273,8 @@ class MCMCCoxProcessRegressor(CountPredictions):
         numbers = np.arange(len(y))
         weights, (X, y, exposure, numbers) = drop_weightless(weights, X, y, exposure, numbers)
         rate = check_rate(y, exposure, weights)
+        self._constant_rate = rate
+        self._constant_deviance = deviance_of_constant(y, rate * exposure, weights)
         distinct, index = share_latents(X, self.kernel)
         kernel = default_kernel(distinct) if self.kernel is None else self.kernel
         self.X_train_, index, grid = self._place_latents(distinct, index, kernel)

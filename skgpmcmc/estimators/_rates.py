@@ -15,6 +15,8 @@ _LARGEST_UNIT = 1e100
 _LARGEST_WEIGHTED_COUNT = 1e16
 # exp() of more than that over- or underflows.
 _LARGEST_LOG_RATE = 700.0
+# The sum of weighted deviances from larger ones, or smaller than the reciprocal, would overflow.
+_LARGEST_EXPECTATION = 1e280
 
 
 def expected_counts(log_rate: Array, exposure: Array) -> Array:
@@ -53,3 +55,39 @@ def overall_rate(y: Array, exposure: Array, weights: Array | None) -> float:
     """Return total count / total exposure, as if half an event had been seen where none was."""
     total = np.average(y, weights=weights) or 0.5 / len(y)
     return float(total / np.average(exposure, weights=weights))
+
+
+def deviance_reduction(y: Array, expected: Array, constant: Array) -> Array:
+    """Return by how much the Poisson deviance of each count falls from one expectation to another.
+
+    ``2 (y log(expected / constant) - (expected - constant))``: finite, and exact where the two are
+    close, which the difference of two deviances is not.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+        Counts.
+    expected, constant : ndarray of shape (n_rows,)
+        Expectations, the second of the two with the deviance to be reduced.
+
+    Returns
+    -------
+    reduction : ndarray of shape (n_rows,)
+        Negative where the deviance rises.
+    """
+    ends = 1.0 / _LARGEST_EXPECTATION, _LARGEST_EXPECTATION
+    expected, constant = np.clip(expected, *ends), np.clip(constant, *ends)
+    difference = expected - constant
+    near = np.abs(difference) < 0.5 * constant
+    relative = np.divide(difference, constant, where=near, out=np.zeros_like(difference))
+    log_ratio = np.where(near, np.log1p(relative), np.log(expected) - np.log(constant))
+    return np.asarray(2.0 * (y * log_ratio - difference))
+
+
+def deviance_of_constant(y: Array, constant: Array, weights: Array | None) -> float:
+    """Return the mean Poisson deviance of counts from their expectations; never zero.
+
+    All rows together have at least 1: what half an event expected where none was seen amounts to.
+    """
+    mean = np.average(deviance_reduction(y, y, constant), weights=weights)
+    return max(float(mean), 1.0 / len(y))
