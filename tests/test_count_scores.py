@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.metrics import mean_poisson_deviance
 from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_score
 
@@ -183,3 +184,67 @@ def test_the_rate_is_kept_in_pickles_and_by_warm_starts():
     warm.set_params(n_draws=8).fit(X, Y, exposure=EXPOSURE)
     at_once = MCMCCoxProcessRegressor(**{**SHORT, "n_draws": 8}).fit(X, Y, exposure=EXPOSURE)
     assert warm.score(X, Y, exposure=2.0) == at_once.score(X, Y, exposure=2.0)
+
+
+# ---------------------------------------------------------------- no exposure
+
+
+LIKELIHOODS = ["poisson", "negative-binomial"]
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_without_exposure_there_are_no_events(likelihood):
+    model = MCMCCoxProcessRegressor(likelihood=likelihood, **SHORT).fit(X, Y, exposure=EXPOSURE)
+    some = np.array([0.0, 1.0, 0.0, 30.0])
+    for exposure in (some, some.tolist(), some.astype(object), 0, 0.0, np.zeros(4)):
+        units = np.broadcast_to(exposure, 4).astype(float)
+        empty = units == 0.0
+        np.testing.assert_array_equal(model.predict(X, exposure), units * model.predict(X))
+        quantiles = model.predict_quantiles(X, [0.0, 0.5, 0.999, 1.0], exposure)
+        assert (quantiles[empty] == 0.0).all()
+        assert (quantiles[~empty, 3] == np.inf).all()
+        drawn = model.sample_y(X, 50, random_state=0, exposure=exposure)
+        assert (drawn[empty] == 0).all()
+        assert (drawn[~empty] > 0).any(axis=1).all()
+        log_p = model.log_predictive_density(X, np.zeros(4), exposure)
+        assert (log_p[empty] == 0.0).all()
+        assert (log_p[~empty] < 0.0).all()
+        assert (model.log_predictive_density(X, np.ones(4), exposure)[empty] == -np.inf).all()
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_rows_without_exposure_leave_the_others_as_they_are(likelihood):
+    model = MCMCCoxProcessRegressor(likelihood=likelihood, **SHORT).fit(X, Y, exposure=EXPOSURE)
+    exposure, rows = np.array([2.0, 0.0, 0.5, 0.0]), [0, 2]
+    for predict in (
+        lambda rows: model.predict(X[rows], exposure[rows]),
+        lambda rows: model.predict_quantiles(X[rows], [0.1, 0.99], exposure[rows]),
+        lambda rows: model.log_predictive_density(X[rows], 0 * Y[rows] + 3, exposure[rows]),
+    ):
+        np.testing.assert_allclose(predict(np.arange(4))[rows], predict(rows), rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_no_exposure_times_an_infinite_rate(monkeypatch):
+    """Its logarithm is normal with the variance 4000, far from the data."""
+    kernel = ConstantKernel(4000.0, "fixed") * RBF(1.0, "fixed")
+    model = MCMCCoxProcessRegressor(kernel, **SHORT).fit(X, Y)
+    far = np.full((2, 1), 1e6)
+    assert (model.predict(far) == np.inf).all()
+    np.testing.assert_array_equal(model.predict(far, [0.0, 1.0]), [0.0, np.inf])
+    np.testing.assert_array_equal(model.predict_quantiles(far, [0.5], 0.0), 0.0)
+    np.testing.assert_array_equal(model.sample_y(far, 3, 0, exposure=0.0), 0)
+    np.testing.assert_array_equal(model.log_predictive_density(far, [0, 0], 0.0), 0.0)
+
+
+def test_score_of_rows_without_exposure():
+    """They say nothing, for or against."""
+    model = Share(2.0).fit(X, Y, exposure=EXPOSURE)
+    assert model.score(X[:2], [0, 0], exposure=0.0) == 0.0
+    both = model.score(X[:2], [0, 2], exposure=[0.0, 3.0])
+    assert both == pytest.approx(0.5 * model.score(X[1:2], [2], exposure=[3.0]))
+    with pytest.raises(
+        ValueError, match=r"y must be 0 where exposure is 0; row 1 holds 1\.0.*log_predictive"
+    ):
+        model.score(X[:3], [0, 1, 2], exposure=[0.0, 0.0, 1.0])

@@ -19,7 +19,7 @@ from ._latent_predictions import LatentPredictions
 from ._logistic_counts import negative_binomial_log_pmf, negative_binomial_quantiles
 from ._mixtures import log_mean_exp, normal_quantiles
 from ._prediction import sample_latent, spread
-from ._rates import check_exposure, deviance_reduction, expected_counts
+from ._rates import check_exposure, check_possible, deviance_reduction, expected_counts
 
 # Counts cannot tell less dispersion from none.
 SMALLEST_DISPERSION = 1e-15
@@ -61,7 +61,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         X : array-like of shape (n_samples, n_features)
             Inputs.
         exposure : float or array-like of shape (n_samples,), default=None
-            Positive; 1 by default.
+            Zero or larger; 1 by default.
 
         Returns
         -------
@@ -71,7 +71,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
             above its median; see `predict_interval`.
         """
         X = self._validate_new(X)
-        exposure = check_exposure(exposure, len(X))
+        exposure = check_exposure(exposure, len(X), zero=True)
         log_rate = np.empty(len(X))
         for rows, mean, variance in self._posterior_draws()[0].chunks(X):
             log_rate[rows] = log_mean_exp(mean + 0.5 * variance)
@@ -109,25 +109,27 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         quantiles : array-like of shape (n_quantiles,)
             Probabilities in [0, 1].
         exposure : float or array-like of shape (n_samples,), default=None
-            Positive; 1 by default.
+            Zero or larger; 1 by default.
 
         Returns
         -------
         counts : ndarray of shape (n_samples, n_quantiles)
             Whole numbers: the smallest count whose distribution function reaches the
-            quantile; infinity for the quantile 1.
+            quantile; infinity for the quantile 1, but 0 without exposure.
         """
         quantiles = check_quantiles(quantiles)
         X = self._validate_new(X)
-        exposure = check_exposure(exposure, len(X))
+        exposure = check_exposure(exposure, len(X), zero=True)
+        is_none = exposure == 0.0
         counts = np.empty((len(X), len(quantiles)))
         for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            parts = mean, variance, exposure[rows]
+            parts = mean, variance, np.where(is_none, 1.0, exposure)[rows]
             counts[rows] = (
                 poisson_quantiles(*parts, quantiles)
                 if self._is_poisson
                 else negative_binomial_quantiles(*parts, self._dispersions(), quantiles)
             )
+        counts[is_none] = 0.0
         return counts
 
     def log_predictive_density(self, X: Any, y: Any, exposure: Any = None) -> Array:
@@ -140,11 +142,12 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         y : array-like of shape (n_samples,)
             Counts.
         exposure : float or array-like of shape (n_samples,), default=None
-            Positive; 1 by default.
+            Zero or larger; 1 by default.
 
         Returns
         -------
         log_probability : ndarray of shape (n_samples,)
+            Without exposure 0 for no events, and minus infinity for some.
 
         Warns
         -----
@@ -155,16 +158,18 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         y = check_counts(column_or_1d(y))
         check_consistent_length(X, y)
         self._warn_without_exposure(exposure, "log_predictive_density")
-        exposure = check_exposure(exposure, len(X))
+        exposure = check_exposure(exposure, len(X), zero=True)
+        is_none = exposure == 0.0
         log_probability = np.empty(len(X))
         for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            parts = y[rows], mean, variance, exposure[rows]
+            parts = y[rows], mean, variance, np.where(is_none, 1.0, exposure)[rows]
             each = (
                 poisson_log_pmf(*parts)
                 if self._is_poisson
                 else negative_binomial_log_pmf(*parts, self._dispersions())
             )
             log_probability[rows] = log_mean_exp(each)
+        log_probability[is_none] = np.where(y[is_none] == 0.0, 0.0, -np.inf)
         return log_probability
 
     def sample_y(
@@ -181,7 +186,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         random_state : int, RandomState instance or None, default=None
             Determines the draws.
         exposure : float or array-like of shape (n_rows,), default=None
-            Positive; 1 by default.
+            Zero or larger; 1 by default.
 
         Returns
         -------
@@ -196,7 +201,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
             was fitted need no covariance.
         """
         X = self._validate_new(X)
-        exposure = check_exposure(exposure, len(X))
+        exposure = check_exposure(exposure, len(X), zero=True)
         rng = as_random_state(random_state)
         chosen, (latent,) = sample_latent(
             self._posterior_draws(), X, n_samples, rng, self.memory_limit
@@ -221,7 +226,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
         exposure : float or array-like of shape (n_samples,), default=None
-            Positive; 1 by default.
+            Zero or larger; 1 by default.
 
         Returns
         -------
@@ -229,6 +234,11 @@ class CountPredictions(RegressorMixin, LatentPredictions):
             0 is a constant rate: total count / total exposure of the rows given to `fit`, and of
             half an event where these had none. 1 is best on the rows given to `fit`; on others
             the score can be larger, see Notes.
+
+        Raises
+        ------
+        ValueError
+            For events in a row without exposure: no prediction can be judged by them.
 
         Warns
         -----
@@ -264,7 +274,8 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         self._warn_without_exposure(exposure, "score")
         y = check_counts(column_or_1d(y))
         check_consistent_length(expected, y)
-        exposure = check_exposure(exposure, len(y))
+        exposure = check_exposure(exposure, len(y), zero=True)
+        check_possible(y, exposure)
         weights = check_sample_weight(sample_weight, len(y))
         with np.errstate(over="ignore"):
             constant = self._constant_rate * exposure

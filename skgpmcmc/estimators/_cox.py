@@ -246,7 +246,7 @@ class MCMCCoxProcessRegressor(CountPredictions):
             From 0 to 1e12. A whole number acts like that many copies of the row.
         exposure : float or array-like of shape (n_samples,), default=None
             Time, area or population in which the events were counted, positive; 1 by
-            default.
+            default. (Predictions take 0 too: there are no events then.)
 
         Returns
         -------

@@ -20,8 +20,11 @@ _LARGEST_EXPECTATION = 1e280
 
 
 def expected_counts(log_rate: Array, exposure: Array) -> Array:
-    """Return exposure exp(log rate): infinity only where that is too large for a float."""
-    with np.errstate(over="ignore"):
+    """Return exposure exp(log rate): infinity only where that is too large for a float.
+
+    Without exposure it is 0, however large the rate is.
+    """
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         expected = exposure * np.exp(log_rate)
         extreme = np.abs(log_rate) > _LARGEST_LOG_RATE  # on its own; the product may be none
         sums = log_rate[extreme] + np.log(np.broadcast_to(exposure, log_rate.shape)[extreme])
@@ -29,9 +32,28 @@ def expected_counts(log_rate: Array, exposure: Array) -> Array:
     return expected
 
 
-def check_exposure(exposure: Any, n_samples: int) -> Array:
-    """Return the exposure of each row; raise a ValueError that names the first bad one."""
-    return number_per_row("exposure", 1.0 if exposure is None else exposure, n_samples, zero=False)
+def check_exposure(exposure: Any, n_samples: int, *, zero: bool = False) -> Array:
+    """Return the exposure of each row; raise a ValueError that names the first bad one.
+
+    Parameters
+    ----------
+    exposure : float, array-like of shape (n_samples,) or None
+        None is 1.
+    n_samples : int
+        Number of rows.
+    zero : bool
+        Whether rows may have none: such can be predicted, but say nothing in `fit`.
+    """
+    return number_per_row("exposure", 1.0 if exposure is None else exposure, n_samples, zero=zero)
+
+
+def check_possible(y: Array, exposure: Array) -> None:
+    """Raise a ValueError that names the first row with events and without exposure."""
+    hint = (
+        " There can be no events there, and the deviance would be infinite: check exposure, or "
+        "drop the row. (log_predictive_density is -inf there.)"
+    )
+    check_rows(y, (y == 0.0) | (exposure > 0.0), "y", "0 where exposure is 0", hint)
 
 
 def check_rate(y: Array, exposure: Array, weights: Array | None) -> float:
