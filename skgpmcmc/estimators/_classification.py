@@ -290,6 +290,7 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         self._likelihood = groups[0][0]
         # Parameters may be set anew after fit; predictions are of what was fitted.
         self._is_softmax, self._is_logit = self.multi_class == "softmax", self.link == "logit"
+        self._had_trials = trials is not None and bool((trials != 1.0).any())
         return self
 
     def _preferred_representations(self, kernel: Kernel) -> tuple[str, ...]:
