@@ -25,7 +25,13 @@ from ._class_likelihoods import (
 )
 from ._class_predictions import ClassPredictions
 from ._defaults import FEATURE_FACTOR, DataScaledPriors, default_kernel
-from ._inputs import check_labels, check_sample_weight, drop_weightless, share_latents
+from ._inputs import (
+    check_labels,
+    check_sample_weight,
+    drop_weightless,
+    share_latents,
+    warn_of_shares,
+)
 from ._observed import Observed
 
 # Typical variance of the latent function, and the log-sd of its prior. On the logit scale
@@ -252,6 +258,8 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         ConvergenceWarning
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
+        UserWarning
+            If all weights are far below 1, or sum to 1: they count copies of rows.
         """
         X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train)
         weights = check_sample_weight(sample_weight, len(y))
@@ -273,6 +281,7 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
             self.classes_, self.n_classes_ = np.array([0, 1]), 2
             self.X_train_, index = share_latents(X, self.kernel)
             groups = [[likelihood_of_trials(y, trials, index, weights, **model)]]
+        warn_of_shares(weights)
         kernel = default_kernel(self.X_train_) if self.kernel is None else self.kernel
         defaults = DataScaledPriors(
             kernel,

@@ -21,7 +21,7 @@ from ._base import keeps_fitted
 from ._count_predictions import SMALLEST_DISPERSION, CountPredictions
 from ._defaults import DataScaledPriors, default_kernel
 from ._grids import training_grid
-from ._inputs import check_sample_weight, drop_weightless, share_latents
+from ._inputs import check_sample_weight, drop_weightless, share_latents, warn_of_shares
 from ._observed import Observed
 from ._rates import check_exposure, check_rate, deviance_of_constant
 
@@ -265,6 +265,8 @@ class MCMCCoxProcessRegressor(CountPredictions):
         ConvergenceWarning
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
+        UserWarning
+            If all weights are far below 1, or sum to 1: they count copies of rows.
         """
         X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train)
         y = check_counts(y)
@@ -272,6 +274,7 @@ class MCMCCoxProcessRegressor(CountPredictions):
         weights = check_sample_weight(sample_weight, len(y))
         numbers = np.arange(len(y))
         weights, (X, y, exposure, numbers) = drop_weightless(weights, X, y, exposure, numbers)
+        warn_of_shares(weights)
         rate = check_rate(y, exposure, weights)
         self._constant_rate = rate
         self._constant_deviance = deviance_of_constant(y, rate * exposure, weights)

@@ -15,12 +15,15 @@ from sklearn.utils import check_random_state
 from .._covariance import check_kernel_call, covariances, grid_memory, working_memory
 from .._grid import Grid
 from .._linalg import Array
+from .._warn import warn_user
 from ..likelihoods._validation import as_floats, check_rows
 
 # More copies of a row than that leave nothing of the prior in double precision.
 _LARGEST_WEIGHT = 1e12
 # Less weight than that would overflow as a variance.
 _SMALLEST_WEIGHT = 1e-100
+# Below that in every row, weights are hardly meant as numbers of copies.
+_SMALL_WEIGHT = 0.1
 # As in scikit-learn, rows of weight zero are checked like all others.
 _DROP_ROWS = " Drop the rows without observations; sample_weight=0 does not excuse what they hold."
 
@@ -196,6 +199,29 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
     if not weights.any():
         raise ValueError("sample_weight is zero in every row: there is nothing to fit.")
     return None if (weights == 1.0).all() else weights
+
+
+def warn_of_shares(weights: Array | None) -> None:
+    """Warn where weights look like shares that sum to one, so that rows count next to nothing.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_rows,) or None
+        Of the rows that have any.
+    """
+    if weights is None:
+        return
+    n, largest, total = len(weights), float(weights.max()), float(weights.sum())
+    # Shares that were rounded, or some of them, as in the folds of a cross-validation.
+    are_shares = n > 1 and total <= 1.0 + 1e-5
+    if largest < _SMALL_WEIGHT or are_shares:
+        warn_user(
+            f"sample_weight says how many copies of its row each row counts as: the largest is "
+            f"{largest:.3g}, and all {n} rows together count as {total:.3g}. The prior matters as "
+            "much as with so few rows. If the weights were divided by their sum, multiply them by "
+            "the number of rows.",
+            UserWarning,
+        )
 
 
 def drop_weightless(weights: Array | None, *arrays: Any) -> tuple[Array | None, list[Any]]:

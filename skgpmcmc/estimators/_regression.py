@@ -15,7 +15,13 @@ from .._covariance import split_white_noise
 from .._linalg import Array
 from ._base import keeps_fitted
 from ._defaults import FEATURE_FACTOR, DataScaledPriors, default_kernel
-from ._inputs import check_sample_weight, drop_weightless, number_per_row, share_latents
+from ._inputs import (
+    check_sample_weight,
+    drop_weightless,
+    number_per_row,
+    share_latents,
+    warn_of_shares,
+)
 from ._observed import Observed
 from ._target_predictions import TargetPredictions
 from ._targets import check_targets, noise_likelihood, typical_variance
@@ -238,6 +244,8 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         ConvergenceWarning
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
+        UserWarning
+            If all weights are far below 1, or sum to 1: they count copies of rows.
         """
         X, y = self._validate_inputs(X, y=y, reset=True, copy=self.copy_X_train)
         y = check_targets(y)
@@ -245,6 +253,7 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         weights = check_sample_weight(sample_weight, len(y))
         numbers = np.arange(len(y))
         weights, (X, y, alpha, numbers) = drop_weightless(weights, X, y, alpha, numbers)
+        warn_of_shares(weights)
         given, y = y, self._scale_targets(y, weights)
         variance = typical_variance(y, weights, centred=self.mean == "constant")
         kernel = _default_kernel(X, variance) if self.kernel is None else self.kernel
