@@ -158,8 +158,8 @@ class MCMCCoxProcessRegressor(CountPredictions):
     ``"joint-post"``, ``"prior-white"``, ``"fixed"`` and a number use a grid of any size and
     shape, every other representation none.
 
-    Only counts can be fitted, so that scikit-learn's tags do not call it a regressor of
-    arbitrary targets; `score`, `GridSearchCV` and `cross_val_score` work as for one.
+    scikit-learn's tags call it a regressor of positive targets; they have no word for counts,
+    the only targets that can be fitted.
 
     Examples
     --------
@@ -225,7 +225,6 @@ class MCMCCoxProcessRegressor(CountPredictions):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.estimator_type = None  # see Notes
         tags.target_tags.positive_only = True
         return tags
 
