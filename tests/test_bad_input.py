@@ -311,7 +311,11 @@ def test_methods_before_fit(estimator):
     ("inputs", "change", "words"),
     [
         (X + 1.0, lambda y: y, ["differ from it: X. "]),
-        (X, lambda y: y[::-1], ["differ from it: y, sample_weight, trials or exposure. "]),
+        (
+            X,
+            lambda y: y[::-1],
+            ["differ from it: y, sample_weight, trials, exposure or noise_variance. "],
+        ),
     ],
 )
 @each_estimator
@@ -320,7 +324,7 @@ def test_warm_start_with_other_data(estimator, inputs, change, words):
     model = estimator(warm_start=True, **SHORT).fit(X, y).set_params(n_draws=6)
     words = ["warm_start=True", *words, "set warm_start=False to start afresh"]
     check_message(lambda: model.fit(inputs, change(y)), words)
-    words[1] = "y, sample_weight, trials or exposure"
+    words[1] = "y, sample_weight, trials, exposure or noise_variance"
     check_message(lambda: model.fit(X, y, sample_weight=np.arange(1, 7)), words)
 
 

@@ -146,8 +146,21 @@ def check_prediction_memory(parts: dict[str, float], limit: float | None, advice
         )
 
 
-def number_per_row(name: str, values: Any, n_samples: int, *, zero: bool) -> Array:
+def number_per_row(name: str, values: Any, n_samples: int, *, zero: bool, hint: str = "") -> Array:
     """Return one number for each row, given such, or one for all.
+
+    Parameters
+    ----------
+    name : str
+        What users know the numbers as.
+    values : float or array-like of shape (n_samples,)
+        The numbers.
+    n_samples : int
+        Number of rows.
+    zero : bool
+        Whether a number may be zero.
+    hint : str
+        What to do where there are numbers for more rows, or fewer.
 
     Raises
     ------
@@ -160,14 +173,13 @@ def number_per_row(name: str, values: Any, n_samples: int, *, zero: bool) -> Arr
         is_column = numbers.shape == (n_samples, 1)
         raise ValueError(
             f"{name} must be a number, or have shape ({n_samples},), one for each row of X; got "
-            f"shape {numbers.shape}." + " Make the column flat by numpy.ravel." * is_column
+            f"shape {numbers.shape}."
+            + " Make the column flat by numpy.ravel." * is_column
+            + hint * (numbers.ndim == 1)
         )
     allowed = np.isfinite(numbers) & (numbers >= 0.0 if zero else numbers > 0.0)
-    what, hint = "finite and >= 0", ""
-    if not zero:
-        what = "positive and finite"
-        hint = _DROP_ROWS if numbers.ndim else ""
-    check_rows(numbers, allowed, name, what, hint)
+    what = "finite and >= 0" if zero else "positive and finite"
+    check_rows(numbers, allowed, name, what, _DROP_ROWS if numbers.ndim and not zero else "")
     return np.array(np.broadcast_to(numbers, (n_samples,)))
 
 
