@@ -171,6 +171,22 @@ def test_predictions_by_cross_validation_recode_the_successes():
     assert set(np.concatenate(seen)) == {0, 1}
 
 
+def test_scorers_by_name_and_stratified_folds():
+    """Why the guide says not to: they take numbers of successes for labels."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        params = {"params": {"trials": TRIALS}, "cv": FOLDS}
+        accuracy = cross_val_score(routed(), X, Y, scoring="accuracy", **params)
+        expected = by_hand(lambda model, test: (model.predict(X[test]) == Y[test]).mean())
+        np.testing.assert_array_equal(accuracy, expected)
+        assert accuracy.mean() < 0.2
+        with pytest.warns(UserWarning, match="different number of classes"):
+            loss = cross_val_score(routed(), X, Y, scoring="neg_log_loss", **params)
+        assert np.isnan(loss).all()
+        each_once = np.arange(24)
+        with pytest.raises(ValueError, match="number of members in each class"):
+            cross_val_score(routed(), X, each_once, cv=3, params={"trials": np.full(24, 30)})
+
+
 def test_points_of_a_display_need_shares():
     pytest.importorskip("matplotlib").use("agg")
     with pytest.raises(ValueError, match=r"Leave y out .* numbers of successes"):
