@@ -178,28 +178,55 @@ def test_one_class_of_positive_weight():
     check_message(lambda: Classifier(**SHORT).fit(X, TARGETS[Classifier], weights), words)
 
 
-EXPOSURES = [
-    ([1.0, 1.0], ["must be a number, or have shape (6,)", "got shape (2,)"]),
-    (np.ones((6, 1)), ["must be a number, or have shape (6,)", "got shape (6, 1)"]),
-    ([1, 0, 1, 1, 1, 1], ["must be positive and finite; row 1 holds 0.0"]),
-    ([1, 1, -1, 1, -2, 1], ["must be positive and finite; row 2 holds -1.0 (2 rows are wrong)"]),
-    ([1, 1, math.nan, 1, 1, 1], ["must be positive and finite; row 2 holds nan"]),
-    (math.inf, ["must be positive and finite; got inf"]),
-    (0.0, ["must be positive and finite; got 0.0"]),
-    ("a", ["must be real numbers; got 'a'"]),
-    (np.ones(6, dtype="m8[s]"), ["must be real numbers"]),
-]
+def each_use_of_exposures(exposure):
+    """Return `fit`, and all methods that take new exposures, ready to be called."""
+    y, model = TARGETS[Cox], fitted(Cox)
+    return (
+        lambda: Cox(**SHORT).fit(X, y, exposure=exposure),
+        lambda: model.predict(X, exposure),
+        lambda: model.predict_quantiles(X, 0.5, exposure),
+        lambda: model.log_predictive_density(X, y, exposure),
+        lambda: model.sample_y(X, exposure=exposure),
+        lambda: model.score(X, y, exposure=exposure),
+    )
 
 
-@pytest.mark.parametrize(("exposure", "words"), EXPOSURES)
+@pytest.mark.parametrize(
+    ("exposure", "words"),
+    [
+        ([1.0, 1.0], ["must be a number, or have shape (6,)", "got shape (2,)"]),
+        (np.ones((6, 1)), ["must be a number, or have shape (6,)", "got shape (6, 1)"]),
+        ("a", ["must be real numbers; got 'a'"]),
+        (np.ones(6, dtype="m8[s]"), ["must be real numbers"]),
+    ],
+)
 def test_exposures(exposure, words):
-    words, y, model = ["exposure", *words], TARGETS[Cox], fitted(Cox)
-    check_message(lambda: Cox(**SHORT).fit(X, y, exposure=exposure), words)
-    check_message(lambda: model.predict(X, exposure), words)
-    check_message(lambda: model.predict_quantiles(X, 0.5, exposure), words)
-    check_message(lambda: model.log_predictive_density(X, y, exposure), words)
-    check_message(lambda: model.sample_y(X, exposure=exposure), words)
-    check_message(lambda: model.score(X, y, exposure=exposure), words)
+    for use in each_use_of_exposures(exposure):
+        check_message(use, ["exposure", *words])
+
+
+@pytest.mark.parametrize(
+    ("exposure", "what"),
+    [
+        ([1, 1, -1, 1, -2, 1], "row 2 holds -1.0 (2 rows are wrong)"),
+        ([1, 1, math.nan, 1, 1, 1], "row 2 holds nan"),
+        (math.inf, "got inf"),
+        (-0.5, "got -0.5"),
+    ],
+)
+def test_values_of_exposures(exposure, what):
+    fit, *predict = each_use_of_exposures(exposure)
+    check_message(fit, [f"exposure must be positive and finite; {what}"])
+    for use in predict:
+        check_message(use, [f"exposure must be finite and >= 0; {what}"])
+
+
+@pytest.mark.parametrize(
+    ("exposure", "what"), [([1, 0, 1, 1, 1, 1], "row 1 holds 0.0"), (0.0, "got 0.0")]
+)
+def test_rows_without_exposure_cannot_be_fitted(exposure, what):
+    words = [f"exposure must be positive and finite; {what}"]
+    check_message(lambda: Cox(**SHORT).fit(X, TARGETS[Cox], exposure=exposure), words)
 
 
 @pytest.mark.parametrize("exposure", [1e-300, 1e300])
@@ -284,7 +311,11 @@ def test_methods_before_fit(estimator):
     ("inputs", "change", "words"),
     [
         (X + 1.0, lambda y: y, ["differ from it: X. "]),
-        (X, lambda y: y[::-1], ["differ from it: y, sample_weight, trials or exposure. "]),
+        (
+            X,
+            lambda y: y[::-1],
+            ["differ from it: y, sample_weight, trials, exposure or noise_variance. "],
+        ),
     ],
 )
 @each_estimator
@@ -293,7 +324,7 @@ def test_warm_start_with_other_data(estimator, inputs, change, words):
     model = estimator(warm_start=True, **SHORT).fit(X, y).set_params(n_draws=6)
     words = ["warm_start=True", *words, "set warm_start=False to start afresh"]
     check_message(lambda: model.fit(inputs, change(y)), words)
-    words[1] = "y, sample_weight, trials or exposure"
+    words[1] = "y, sample_weight, trials, exposure or noise_variance"
     check_message(lambda: model.fit(X, y, sample_weight=np.arange(1, 7)), words)
 
 

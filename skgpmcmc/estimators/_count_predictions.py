@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import mean_poisson_deviance
 from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
@@ -25,21 +24,21 @@ from ._latent_predictions import LatentPredictions
 from ._logistic_counts import negative_binomial_log_pmf, negative_binomial_quantiles
 from ._mixtures import log_mean_exp, normal_quantiles
 from ._prediction import sample_latent, spread
-from ._rates import check_exposure, expected_counts, overall_rate
+from ._rates import check_exposure, check_possible, deviance_reduction, expected_counts
 
 # Counts cannot tell less dispersion from none.
 SMALLEST_DISPERSION = 1e-15
-# The sum of weighted deviances from larger ones, or smaller than the reciprocal, would overflow.
-_LARGEST_EXPECTATION = 1e280
 
 
 class CountPredictions(RegressorMixin, LatentPredictions):
     """What a fitted Cox process predicts; not for direct use."""
 
-    # Set by fit.
+    # Set by fit. The last two are the rate of all its rows, and their mean deviance from it.
     _is_poisson: bool
     _fixed_dispersion: float | None
     _had_exposure: bool
+    _constant_rate: float
+    _constant_deviance: float
 
     def _warn_without_exposure(self, exposure: Any, method: str) -> None:
         """Warn where counts in unequal exposures are compared with rates per unit."""
@@ -67,7 +66,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         X : array-like of shape (n_samples, n_features)
             Inputs.
         exposure : float or array-like of shape (n_samples,), default=None
-            Positive; 1 by default.
+            Zero or larger; 1 by default.
 
         Returns
         -------
@@ -77,7 +76,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
             above its median; see `predict_interval`.
         """
         X = self._validate_new(X)
-        exposure = check_exposure(exposure, len(X))
+        exposure = check_exposure(exposure, len(X), zero=True)
         log_rate = np.empty(len(X))
         for rows, mean, variance in self._posterior_draws()[0].chunks(X):
             log_rate[rows] = log_mean_exp(mean + 0.5 * variance)
@@ -115,25 +114,27 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         quantiles : array-like of shape (n_quantiles,)
             Probabilities in [0, 1].
         exposure : float or array-like of shape (n_samples,), default=None
-            Positive; 1 by default.
+            Zero or larger; 1 by default.
 
         Returns
         -------
         counts : ndarray of shape (n_samples, n_quantiles)
             Whole numbers: the smallest count whose distribution function reaches the
-            quantile; infinity for the quantile 1.
+            quantile; infinity for the quantile 1, but 0 without exposure.
         """
         quantiles = check_quantiles(quantiles)
         X = self._validate_new(X)
-        exposure = check_exposure(exposure, len(X))
+        exposure = check_exposure(exposure, len(X), zero=True)
+        is_none = exposure == 0.0
         counts = np.empty((len(X), len(quantiles)))
         for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            parts = mean, variance, exposure[rows]
+            parts = mean, variance, np.where(is_none, 1.0, exposure)[rows]
             counts[rows] = (
                 poisson_quantiles(*parts, quantiles)
                 if self._is_poisson
                 else negative_binomial_quantiles(*parts, self._dispersions(), quantiles)
             )
+        counts[is_none] = 0.0
         return counts
 
     def log_predictive_density(self, X: Any, y: Any, exposure: Any = None) -> Array:
@@ -146,11 +147,12 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         y : array-like of shape (n_samples,)
             Counts.
         exposure : float or array-like of shape (n_samples,), default=None
-            Positive; 1 by default.
+            Zero or larger; 1 by default.
 
         Returns
         -------
         log_probability : ndarray of shape (n_samples,)
+            Without exposure 0 for no events, and minus infinity for some.
 
         Warns
         -----
@@ -161,16 +163,18 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         y = check_counts(new_vector(y))
         check_consistent_length(X, y)
         self._warn_without_exposure(exposure, "log_predictive_density")
-        exposure = check_exposure(exposure, len(X))
+        exposure = check_exposure(exposure, len(X), zero=True)
+        is_none = exposure == 0.0
         log_probability = np.empty(len(X))
         for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            parts = y[rows], mean, variance, exposure[rows]
+            parts = y[rows], mean, variance, np.where(is_none, 1.0, exposure)[rows]
             each = (
                 poisson_log_pmf(*parts)
                 if self._is_poisson
                 else negative_binomial_log_pmf(*parts, self._dispersions())
             )
             log_probability[rows] = log_mean_exp(each)
+        log_probability[is_none] = np.where(y[is_none] == 0.0, 0.0, -np.inf)
         return log_probability
 
     def sample_y(
@@ -187,7 +191,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         random_state : int, RandomState instance or None, default=None
             Determines the draws.
         exposure : float or array-like of shape (n_rows,), default=None
-            Positive; 1 by default.
+            Zero or larger; 1 by default.
 
         Returns
         -------
@@ -202,7 +206,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
             was fitted need no covariance.
         """
         X = self._validate_new(X)
-        exposure = check_exposure(exposure, len(X))
+        exposure = check_exposure(exposure, len(X), zero=True)
         rng = as_random_state(random_state)
         chosen, (latent,) = sample_latent(
             self._posterior_draws(), X, n_samples, rng, self.memory_limit
@@ -216,7 +220,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         return np.asarray(rng.poisson(rate))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> float:
-        """Return D^2, the share of the Poisson deviance that is explained, for any likelihood.
+        """Return D^2: how much of a constant rate's Poisson deviance the predictions save.
 
         Parameters
         ----------
@@ -227,29 +231,58 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
         exposure : float or array-like of shape (n_samples,), default=None
-            Positive; 1 by default.
+            Zero or larger; 1 by default.
 
         Returns
         -------
         score : float
-            1 is best; 0 is a constant rate.
+            0 is a constant rate: total count / total exposure of the rows given to `fit`, and of
+            half an event where these had none. 1 is best on the rows given to `fit`; on others
+            the score can be larger, see Notes.
+
+        Raises
+        ------
+        ValueError
+            For events in a row without exposure: no prediction can be judged by them.
 
         Warns
         -----
         UserWarning
             If `fit` was given exposures other than 1, and this method none.
+
+        Notes
+        -----
+        The deviance ``d(y, mu) = 2 (y log(y / mu) - y + mu)``, of negative binomial counts too, of
+        the prediction mu is compared with that of the constant rate's prediction mu_0::
+
+            score = mean(d(y, mu_0) - d(y, mu)) / D
+
+        D is the mean of d(y, mu_0) over the rows given to `fit`. On these rows the score is the
+        share of the deviance that is explained. It is not divided by the deviance of the rows at
+        hand, which may be zero, or next to it where they have no events: the mean of such shares
+        over small folds is largest for the model that predicts least. With D the scores of single
+        rows are finite, those of parts add up to that of the whole, and the mean over folds is
+        best for the model of the smallest deviance. Rows that vary more than those of `fit` can
+        score more than 1. (Should all counts of `fit` be as the constant rate has them, D is 1
+        divided by the number of rows.)
+
+        Examples
+        --------
+        >>> from skgpmcmc import MCMCCoxProcessRegressor
+        >>> from skgpmcmc.datasets import load_coal_mining
+        >>> X, y = load_coal_mining(return_X_y=True)
+        >>> model = MCMCCoxProcessRegressor(n_warmup=50, n_draws=50, random_state=0).fit(X, y)
+        >>> bool(0.2 < model.score(X, y) < 1.0)
+        True
         """
         expected = self.predict(X, exposure)
         self._warn_without_exposure(exposure, "score")
         y = check_counts(new_vector(y))
         check_consistent_length(expected, y)
-        exposure = check_exposure(exposure, len(y))
+        exposure = check_exposure(exposure, len(y), zero=True)
+        check_possible(y, exposure)
         weights = check_sample_weight(sample_weight, len(y))
-        shares = exposure / exposure.max()  # whose sum is no infinity
-        constant = shares * overall_rate(y, shares, weights)
-        ends = 1.0 / _LARGEST_EXPECTATION, _LARGEST_EXPECTATION
-        deviance, null = (
-            mean_poisson_deviance(y, np.clip(rate, *ends), sample_weight=weights)
-            for rate in (expected, constant)
-        )
-        return float(1.0 - deviance / null) if null > 0.0 else float(deviance == 0.0)
+        with np.errstate(over="ignore"):
+            constant = self._constant_rate * exposure
+        reduction = deviance_reduction(y, expected, constant)
+        return float(np.average(reduction, weights=weights) / self._constant_deviance)

@@ -21,9 +21,15 @@ from ._base import keeps_fitted
 from ._count_predictions import SMALLEST_DISPERSION, CountPredictions
 from ._defaults import DataScaledPriors, default_kernel
 from ._grids import training_grid
-from ._inputs import check_sample_weight, check_y, drop_weightless, share_latents
+from ._inputs import (
+    check_sample_weight,
+    check_y,
+    drop_weightless,
+    share_latents,
+    warn_of_shares,
+)
 from ._observed import Observed
-from ._rates import check_exposure, check_rate
+from ._rates import check_exposure, check_rate, deviance_of_constant
 
 # Of the log rate. The tail of the variance v must be lighter than exp(-v / 2), or the
 # mean rate where there are no data, E exp(f), would be infinite.
@@ -161,8 +167,8 @@ class MCMCCoxProcessRegressor(CountPredictions):
     ``"joint-post"``, ``"prior-white"``, ``"fixed"`` and a number use a grid of any size and
     shape, every other representation none.
 
-    Only counts can be fitted, so that scikit-learn's tags do not call it a regressor of
-    arbitrary targets; `score`, `GridSearchCV` and `cross_val_score` work as for one.
+    scikit-learn's tags call it a regressor of positive targets; they have no word for counts,
+    the only targets that can be fitted.
 
     Examples
     --------
@@ -228,7 +234,6 @@ class MCMCCoxProcessRegressor(CountPredictions):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.estimator_type = None  # see Notes
         tags.target_tags.positive_only = True
         return tags
 
@@ -249,7 +254,7 @@ class MCMCCoxProcessRegressor(CountPredictions):
             From 0 to 1e12. A whole number acts like that many copies of the row.
         exposure : float or array-like of shape (n_samples,), default=None
             Time, area or population in which the events were counted, positive; 1 by
-            default.
+            default. (Predictions take 0 too: there are no events then.)
 
         Returns
         -------
@@ -270,6 +275,8 @@ class MCMCCoxProcessRegressor(CountPredictions):
         ConvergenceWarning
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
+        UserWarning
+            If all weights are far below 1, or sum to 1: they count copies of rows.
         """
         check_y(y)
         X, y = self._validate_training(X, y)
@@ -278,7 +285,10 @@ class MCMCCoxProcessRegressor(CountPredictions):
         weights = check_sample_weight(sample_weight, len(y))
         numbers = np.arange(len(y))
         weights, (X, y, exposure, numbers) = drop_weightless(weights, X, y, exposure, numbers)
+        warn_of_shares(weights)
         rate = check_rate(y, exposure, weights)
+        self._constant_rate = rate
+        self._constant_deviance = deviance_of_constant(y, rate * exposure, weights)
         distinct, index = share_latents(X, self.kernel)
         kernel = default_kernel(distinct) if self.kernel is None else self.kernel
         self.X_train_, index, grid = self._place_latents(distinct, index, kernel)

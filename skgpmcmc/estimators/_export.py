@@ -75,7 +75,7 @@ class Reports:
             - ``sample_stats``: ``lp``, the complete-data log likelihood;
             - ``observed_data``: ``y``, as given to `fit`;
             - ``constant_data``: ``X``, ``X_train``, ``point_of_row`` (the point of each row) and
-              ``sample_weight``, ``trials``, ``exposure`` where there are such.
+              ``sample_weight``, ``trials``, ``exposure``, ``noise_variance`` where there are such.
 
             Several latent functions have the dimension ``class``. One-vs-rest makes independent
             models of the labels of each class against the others: their log likelihoods and

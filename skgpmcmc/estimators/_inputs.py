@@ -23,12 +23,15 @@ from .._checks import (
 from .._covariance import check_kernel_call, covariances, grid_memory, working_memory
 from .._grid import Grid
 from .._linalg import Array
+from .._warn import warn_user
 from ..likelihoods._validation import as_floats, check_rows
 
 # More copies of a row than that leave nothing of the prior in double precision.
 _LARGEST_WEIGHT = 1e12
 # Less weight than that would overflow as a variance.
 _SMALLEST_WEIGHT = 1e-100
+# Below that in every row, weights are hardly meant as numbers of copies.
+_SMALL_WEIGHT = 0.1
 # As in scikit-learn, rows of weight zero are checked like all others.
 _DROP_ROWS = " Drop the rows without observations; sample_weight=0 does not excuse what they hold."
 
@@ -151,8 +154,21 @@ def check_prediction_memory(parts: dict[str, float], limit: float | None, advice
         )
 
 
-def number_per_row(name: str, values: Any, n_samples: int, *, zero: bool) -> Array:
+def number_per_row(name: str, values: Any, n_samples: int, *, zero: bool, hint: str = "") -> Array:
     """Return one number for each row, given such, or one for all.
+
+    Parameters
+    ----------
+    name : str
+        What users know the numbers as.
+    values : float or array-like of shape (n_samples,)
+        The numbers.
+    n_samples : int
+        Number of rows.
+    zero : bool
+        Whether a number may be zero.
+    hint : str
+        What to do where there are numbers for more rows, or fewer.
 
     Raises
     ------
@@ -165,14 +181,13 @@ def number_per_row(name: str, values: Any, n_samples: int, *, zero: bool) -> Arr
         is_column = numbers.shape == (n_samples, 1)
         raise ValueError(
             f"{name} must be a number, or have shape ({n_samples},), one for each row of X; got "
-            f"shape {numbers.shape}." + " Make the column flat by numpy.ravel." * is_column
+            f"shape {numbers.shape}."
+            + " Make the column flat by numpy.ravel." * is_column
+            + hint * (numbers.ndim == 1)
         )
     allowed = np.isfinite(numbers) & (numbers >= 0.0 if zero else numbers > 0.0)
-    what, hint = "finite and >= 0", ""
-    if not zero:
-        what = "positive and finite"
-        hint = _DROP_ROWS if numbers.ndim else ""
-    check_rows(numbers, allowed, name, what, hint)
+    what = "finite and >= 0" if zero else "positive and finite"
+    check_rows(numbers, allowed, name, what, _DROP_ROWS if numbers.ndim and not zero else "")
     return np.array(np.broadcast_to(numbers, (n_samples,)))
 
 
@@ -204,6 +219,29 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
     if not weights.any():
         raise ValueError("sample_weight is zero in every row: there is nothing to fit.")
     return None if (weights == 1.0).all() else weights
+
+
+def warn_of_shares(weights: Array | None) -> None:
+    """Warn where weights look like shares that sum to one, so that rows count next to nothing.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_rows,) or None
+        Of the rows that have any.
+    """
+    if weights is None:
+        return
+    n, largest, total = len(weights), float(weights.max()), float(weights.sum())
+    # Shares that were rounded, or some of them, as in the folds of a cross-validation.
+    are_shares = n > 1 and total <= 1.0 + 1e-5
+    if largest < _SMALL_WEIGHT or are_shares:
+        warn_user(
+            f"sample_weight says how many copies of its row each row counts as: the largest is "
+            f"{largest:.3g}, and all {n} rows together count as {total:.3g}. The prior matters as "
+            "much as with so few rows. If the weights were divided by their sum, multiply them by "
+            "the number of rows.",
+            UserWarning,
+        )
 
 
 def drop_weightless(weights: Array | None, *arrays: Any) -> tuple[Array | None, list[Any]]:

@@ -15,11 +15,16 @@ _LARGEST_UNIT = 1e100
 _LARGEST_WEIGHTED_COUNT = 1e16
 # exp() of more than that over- or underflows.
 _LARGEST_LOG_RATE = 700.0
+# The sum of weighted deviances from larger ones, or smaller than the reciprocal, would overflow.
+_LARGEST_EXPECTATION = 1e280
 
 
 def expected_counts(log_rate: Array, exposure: Array) -> Array:
-    """Return exposure exp(log rate): infinity only where that is too large for a float."""
-    with np.errstate(over="ignore"):
+    """Return exposure exp(log rate): infinity only where that is too large for a float.
+
+    Without exposure it is 0, however large the rate is.
+    """
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         expected = exposure * np.exp(log_rate)
         extreme = np.abs(log_rate) > _LARGEST_LOG_RATE  # on its own; the product may be none
         sums = log_rate[extreme] + np.log(np.broadcast_to(exposure, log_rate.shape)[extreme])
@@ -27,9 +32,28 @@ def expected_counts(log_rate: Array, exposure: Array) -> Array:
     return expected
 
 
-def check_exposure(exposure: Any, n_samples: int) -> Array:
-    """Return the exposure of each row; raise a ValueError that names the first bad one."""
-    return number_per_row("exposure", 1.0 if exposure is None else exposure, n_samples, zero=False)
+def check_exposure(exposure: Any, n_samples: int, *, zero: bool = False) -> Array:
+    """Return the exposure of each row; raise a ValueError that names the first bad one.
+
+    Parameters
+    ----------
+    exposure : float, array-like of shape (n_samples,) or None
+        None is 1.
+    n_samples : int
+        Number of rows.
+    zero : bool
+        Whether rows may have none: such can be predicted, but say nothing in `fit`.
+    """
+    return number_per_row("exposure", 1.0 if exposure is None else exposure, n_samples, zero=zero)
+
+
+def check_possible(y: Array, exposure: Array) -> None:
+    """Raise a ValueError that names the first row with events and without exposure."""
+    hint = (
+        " There can be no events there, and the deviance would be infinite: check exposure, or "
+        "drop the row. (log_predictive_density is -inf there.)"
+    )
+    check_rows(y, (y == 0.0) | (exposure > 0.0), "y", "0 where exposure is 0", hint)
 
 
 def check_rate(y: Array, exposure: Array, weights: Array | None) -> float:
@@ -53,3 +77,39 @@ def overall_rate(y: Array, exposure: Array, weights: Array | None) -> float:
     """Return total count / total exposure, as if half an event had been seen where none was."""
     total = np.average(y, weights=weights) or 0.5 / len(y)
     return float(total / np.average(exposure, weights=weights))
+
+
+def deviance_reduction(y: Array, expected: Array, constant: Array) -> Array:
+    """Return by how much the Poisson deviance of each count falls from one expectation to another.
+
+    ``2 (y log(expected / constant) - (expected - constant))``: finite, and exact where the two are
+    close, which the difference of two deviances is not.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+        Counts.
+    expected, constant : ndarray of shape (n_rows,)
+        Expectations, the second of the two with the deviance to be reduced.
+
+    Returns
+    -------
+    reduction : ndarray of shape (n_rows,)
+        Negative where the deviance rises.
+    """
+    ends = 1.0 / _LARGEST_EXPECTATION, _LARGEST_EXPECTATION
+    expected, constant = np.clip(expected, *ends), np.clip(constant, *ends)
+    difference = expected - constant
+    near = np.abs(difference) < 0.5 * constant
+    relative = np.divide(difference, constant, where=near, out=np.zeros_like(difference))
+    log_ratio = np.where(near, np.log1p(relative), np.log(expected) - np.log(constant))
+    return np.asarray(2.0 * (y * log_ratio - difference))
+
+
+def deviance_of_constant(y: Array, constant: Array, weights: Array | None) -> float:
+    """Return the mean Poisson deviance of counts from their expectations; never zero.
+
+    All rows together have at least 1: what half an event expected where none was seen amounts to.
+    """
+    mean = np.average(deviance_reduction(y, y, constant), weights=weights)
+    return max(float(mean), 1.0 / len(y))

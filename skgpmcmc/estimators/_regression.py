@@ -15,15 +15,26 @@ from .._covariance import split_white_noise
 from .._linalg import Array
 from ._base import keeps_fitted
 from ._defaults import FEATURE_FACTOR, DataScaledPriors, default_kernel
-from ._inputs import check_sample_weight, check_y, drop_weightless, number_per_row, share_latents
+from ._inputs import (
+    check_sample_weight,
+    check_y,
+    drop_weightless,
+    share_latents,
+    warn_of_shares,
+)
 from ._observed import Observed
 from ._target_predictions import TargetPredictions
-from ._targets import check_targets, noise_likelihood, typical_variance
+from ._targets import (
+    DEFAULT_ALPHA,
+    check_targets,
+    known_noise,
+    noise_likelihood,
+    typical_variance,
+)
 
 _NORMALISED_DECIMALS = 12
 # The noise's typical share of the variance of y, where its level has the default prior.
 _NOISE_SHARE = 0.1
-_DEFAULT_ALPHA = 1e-10
 
 
 class MCMCGaussianProcessRegressor(TargetPredictions):
@@ -44,7 +55,8 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         Known variance of the noise of each training observation, in the units in which
         the model is fitted (see `normalize_y`), beside the kernel's white noise. As in
         scikit-learn it is not part of the noise of new observations. The default
-        stands for none.
+        stands for none. For searches and cross-validation, which slice X and y alone, there is
+        the argument `noise_variance` of `fit`.
     normalize_y : bool, default=False
         Whether to fit y with its mean removed and its standard deviation set to 1.
     likelihood : {"gaussian", "student-t"}, default="gaussian"
@@ -166,7 +178,7 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         self,
         kernel: Kernel | None = None,
         *,
-        alpha: Any = _DEFAULT_ALPHA,
+        alpha: Any = DEFAULT_ALPHA,
         normalize_y: bool = False,
         likelihood: str = "gaussian",
         degrees_of_freedom: float | None = 4.0,
@@ -213,7 +225,9 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @keeps_fitted
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MCMCGaussianProcessRegressor:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, noise_variance: Any = None
+    ) -> MCMCGaussianProcessRegressor:
         """Sample the posterior given training data.
 
         Parameters
@@ -224,6 +238,10 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
             From 0 to 1e12. A whole number acts like that many copies of the row.
+        noise_variance : float or array-like of shape (n_samples,), default=None
+            Known variance of the noise of each observation, in the squared units of y (also with
+            `normalize_y`), beside the kernel's white noise. It takes the place of `alpha`, and is
+            sliced along with the rows in cross-validation: see `set_fit_request`.
 
         Returns
         -------
@@ -234,7 +252,8 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         ------
         ValueError
             For input that is not finite, masked or of the wrong shape, priors that do not fit
-            the kernel, and more rows than `memory_limit` allows.
+            the kernel, more rows than `memory_limit` allows, and if both `noise_variance` and
+            `alpha` are given.
         TypeError
             For dates as X, and for what holds no values in memory, such as lazy frames.
 
@@ -243,23 +262,28 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         ConvergenceWarning
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
+        UserWarning
+            If all weights are far below 1, or sum to 1: they count copies of rows.
         """
         check_y(y, exact=True)
         X, y = self._validate_training(X, y)
         y = check_targets(y)
-        alpha = number_per_row("alpha", self.alpha, len(y), zero=True)
+        noise = known_noise(self.alpha, noise_variance, len(y))
         weights = check_sample_weight(sample_weight, len(y))
         numbers = np.arange(len(y))
-        weights, (X, y, alpha, numbers) = drop_weightless(weights, X, y, alpha, numbers)
+        weights, (X, y, noise, numbers) = drop_weightless(weights, X, y, noise, numbers)
+        warn_of_shares(weights)
         given, y = y, self._scale_targets(y, weights)
         variance = typical_variance(y, weights, centred=self.mean == "constant")
         kernel = _default_kernel(X, variance) if self.kernel is None else self.kernel
         split = split_white_noise(kernel)
         self.X_train_, index = share_latents(X, split.latent)
+        self._noise_is_given = noise_variance is not None
         self._noise_likelihood, specs = noise_likelihood(
             y,
-            self._known_noise(alpha, variance),
+            self._in_units_of_the_model(noise, variance),
             split,
+            name="noise_variance" if self._noise_is_given else "alpha",
             kind=self.likelihood,
             degrees_of_freedom=self.degrees_of_freedom,
             latent_index=index,
@@ -280,7 +304,10 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
             [[self._noise_likelihood]],
             numbers,
             given,
-            {"sample_weight": weights},
+            {
+                "sample_weight": weights,
+                "noise_variance": noise if self._noise_is_given else None,
+            },
             log_base=-np.log(self._y_scale),
             location=self._y_mean,
             scale=self._y_scale,
@@ -298,12 +325,14 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         self.kernel_ = self._whole_kernel(kernel)
         return self
 
-    def _known_noise(self, alpha: Array, variance: float) -> Array:
-        """Return alpha; its default, which stands for no noise, in the units of y."""
-        return alpha * min(1.0, variance) if self._alpha_is_default() else alpha
+    def _in_units_of_the_model(self, noise: Array, variance: float) -> Array:
+        """Return known noise; the default alpha, which stands for none, in the units of y."""
+        if self._noise_is_given:
+            return noise / self._y_scale**2
+        return noise * min(1.0, variance) if self._alpha_is_default() else noise
 
     def _alpha_is_default(self) -> bool:
-        return np.ndim(self.alpha) == 0 and self.alpha == _DEFAULT_ALPHA
+        return np.ndim(self.alpha) == 0 and self.alpha == DEFAULT_ALPHA
 
     def _scale_targets(self, y: Array, weights: Array | None) -> Array:
         """Set the units in which the model is fitted; return y in them."""
@@ -326,11 +355,13 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         return reasons
 
     def _advice(self) -> str:
-        if self._split.noise is not None or not self._alpha_is_default():
+        has_noise = self._noise_is_given or not self._alpha_is_default()
+        if self._split.noise is not None or has_noise:
             return ""
         return (
             " The kernel has no WhiteKernel and alpha is its default: y is taken as free of "
-            "noise. If it is not, add a WhiteKernel to the kernel, or give alpha."
+            "noise. If it is not, add a WhiteKernel to the kernel, or give alpha, or fit "
+            "noise_variance."
         )
 
     def _whole_kernel(self, kernel: Kernel) -> Kernel:

@@ -11,11 +11,19 @@ from .._linalg import Array
 from ..likelihoods import Gaussian, Likelihood, StudentT
 from ..likelihoods._validation import as_floats, check_rows
 from ..priors import HyperparameterSpec
+from ._inputs import number_per_row
 
 # Squares of larger targets overflow, of smaller ones underflow.
 _LARGEST_TARGET = 1e100
 # Of the variance of y: noise below it is not meant as noise.
 _NO_NOISE = 1e-6
+#: Of the regressor's alpha: it stands for no noise.
+DEFAULT_ALPHA = 1e-10
+_HINT_OF_ALPHA = (
+    " Cross-validation slices X and y, but no parameter of the constructor: leave alpha at its "
+    "default, and pass noise variances to fit(X, y, noise_variance=...); in a search, with "
+    "metadata routing on, after set_fit_request(noise_variance=True)."
+)
 
 
 def check_targets(y: Any) -> Array:
@@ -31,6 +39,33 @@ def check_targets(y: Any) -> Array:
     return y
 
 
+def known_noise(alpha: Any, noise_variance: Any, n_samples: int) -> Array:
+    """Return the known variance of each row's noise, from one of two sources.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_samples,)
+        The regressor's parameter.
+    noise_variance : float or array-like of shape (n_samples,), or None
+        The argument of `fit`, which is used where it is given.
+    n_samples : int
+        Number of rows.
+
+    Raises
+    ------
+    ValueError
+        For values that are no variances, and if both say that there is noise.
+    """
+    if noise_variance is None:
+        return number_per_row("alpha", alpha, n_samples, zero=True, hint=_HINT_OF_ALPHA)
+    if (as_floats("alpha", alpha) > DEFAULT_ALPHA).any():
+        raise ValueError(
+            "noise_variance is given to fit, and alpha to the constructor: both are the variance "
+            "of known noise. Leave alpha at its default, or leave noise_variance out."
+        )
+    return number_per_row("noise_variance", noise_variance, n_samples, zero=True)
+
+
 def typical_variance(y: Array, weights: Array | None, *, centred: bool) -> float:
     """Return the variance of y that the latent function has to account for; never zero."""
     centre = np.average(y, weights=weights) if centred else 0.0
@@ -40,9 +75,10 @@ def typical_variance(y: Array, weights: Array | None, *, centred: bool) -> float
 
 def noise_likelihood(
     y: Array,
-    alpha: Array,
+    variance: Array,
     split: NoiseSplit,
     *,
+    name: str,
     kind: str,
     degrees_of_freedom: float | None,
     **options: Any,
@@ -51,10 +87,12 @@ def noise_likelihood(
 
     Parameters
     ----------
-    y, alpha : ndarray of shape (n_rows,)
+    y, variance : ndarray of shape (n_rows,)
         Targets, and the known variance of the noise of each.
     split : NoiseSplit
         The kernel's noise, apart from the rest of the kernel.
+    name : str
+        What users know the variance as.
     kind, degrees_of_freedom
         The regressor's parameters, the first of them called `likelihood`.
     **options
@@ -62,10 +100,10 @@ def noise_likelihood(
     """
     noise, specs = split.noise, []
     fixed: Array | None = None
-    known: Array | float = alpha
+    known: Array | float = variance
     if noise is None or noise.hyperparameter_noise_level.fixed:
-        fixed, known = alpha + (0.0 if noise is None else noise.noise_level), 0.0
-        _check_fixed_noise(fixed, y, kind)
+        fixed, known = variance + (0.0 if noise is None else noise.noise_level), 0.0
+        _check_fixed_noise(fixed, name, y, kind)
     else:
         bounds = noise.hyperparameter_noise_level.bounds
         specs.append(HyperparameterSpec(split.noise_name, 1, True, bounds))
@@ -76,13 +114,13 @@ def noise_likelihood(
     return StudentT(y, fixed, degrees_of_freedom, known_variance=known, **options), specs
 
 
-def _check_fixed_noise(variance: Array, y: Array, kind: str) -> None:
+def _check_fixed_noise(variance: Array, name: str, y: Array, kind: str) -> None:
     """Raise a ValueError for noise that is none, but has to be some."""
     what = "positive where the kernel has no WhiteKernel, or one fixed at zero"
-    check_rows(variance, variance > 0.0, "alpha", what)
+    check_rows(variance, variance > 0.0, name, what)
     if kind == "student-t" and variance.max() < _NO_NOISE * max(y.var(), 1e-300):
         raise ValueError(
             "likelihood='student-t' takes its squared scale from the kernel's WhiteKernel "
-            "and alpha; the kernel has no WhiteKernel, and alpha is at most "
-            f"{variance.max():.3g}. Add a WhiteKernel to the kernel, or set alpha."
+            f"and {name}; the kernel has no WhiteKernel, and {name} is at most "
+            f"{variance.max():.3g}. Add a WhiteKernel to the kernel, or set {name}."
         )

@@ -32,7 +32,7 @@ _MAY_CHANGE = {
 # Parameters on which neither the likelihood nor the priors depend.
 _OF_THE_RUN = {"n_chains", "n_latent_updates", "n_warmup", "thin"}
 
-_OBSERVATIONS = "y, sample_weight, trials or exposure"
+_OBSERVATIONS = "y, sample_weight, trials, exposure or noise_variance"
 
 # In place of the hash of a value that has none.
 _IDENTITY = "identity:"
