@@ -40,11 +40,11 @@ class CountPredictions(RegressorMixin, LatentPredictions):
     # Set by fit.
     _is_poisson: bool
     _fixed_dispersion: float | None
-    _had_exposure: bool
+    exposure_range_: tuple[float, float]
 
     def _warn_without_exposure(self, exposure: Any, method: str) -> None:
         """Warn where counts in unequal exposures are compared with rates per unit."""
-        if self._had_exposure and exposure is None:
+        if self.exposure_range_ != (1.0, 1.0) and exposure is None:
             warn_user(
                 f"{method} takes the exposure of every row for 1, but fit was given other "
                 "exposures. Pass exposure=...; in cross-validation, turn scikit-learn's metadata "
