@@ -57,6 +57,7 @@ def test_inputs(estimator, inputs, words):
     model = fitted(estimator)
     for predict in (model.predict, model.predict_latent, model.predict_interval, model.sample_y):
         check_message(lambda p=predict: p(inputs), words)
+    check_message(lambda: model.predict_exceedance(inputs, 0.5), words)
 
 
 @each_estimator
@@ -296,6 +297,7 @@ def test_methods_before_fit(estimator):
         "predict_latent": (),
         "predict_interval": (),
         "predict_quantiles": (0.5,),
+        "predict_exceedance": (0.5,),
         "log_predictive_density": (y,),
         "sample_y": (),
         "score": (y,),

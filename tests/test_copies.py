@@ -76,6 +76,7 @@ def predictions(name, model, X):
         "latent_std": latent_std,
         "interval": model.predict_interval(X, 0.8),
         "quantiles": model.predict_quantiles(X, QUANTILES),
+        "exceedance": model.predict_exceedance(X, 0.5 + 0.4 * np.tanh(X[:, 0])),
         "density": model.log_predictive_density(X, y),
     }
     if hasattr(model, "predict_proba"):

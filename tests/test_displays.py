@@ -27,7 +27,6 @@ from skgpmcmc.displays import (
     RelevanceDisplay,
     TraceDisplay,
 )
-from skgpmcmc.displays._exceedance import exceedance_probability
 from skgpmcmc.estimators._names import element_names, quantity_names
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -467,7 +466,7 @@ def test_maps_are_the_mean_and_the_probability_of_their_cells(models):
     mean, probability = (np.asarray(mesh.get_array()) for mesh in display.meshes_)
     assert np.allclose(mean, rate.reshape(5, 4).T)
     assert display.threshold == pytest.approx(rate.mean())
-    expected = exceedance_probability(model, CELLS, rate.mean())
+    expected = model.predict_exceedance(CELLS, rate.mean())
     assert np.allclose(probability, expected.reshape(5, 4).T)
     corners = display.meshes_[0].get_coordinates()[[0, -1], [0, -1]]
     assert corners.tolist() == [[-0.5, -0.5], [4.5, 3.5]]
@@ -489,7 +488,7 @@ def test_a_map_without_a_grid_is_made_of_cells_between_the_ends():
 def test_exceedance_is_the_share_of_draws_above(models, name):
     model, X = models[name], LINE[:6] if name == "line" else CELLS[:6]
     threshold = float(np.median(model.predict(X)))
-    probability = exceedance_probability(model, X, threshold)
+    probability = model.predict_exceedance(X, threshold)
     assert probability.max() > probability.min()
     rng = np.random.default_rng(0)
     ((_, mean, variance),) = model._posterior_draws()[0].chunks(X)
@@ -506,13 +505,13 @@ def test_exceedance_of_draws_without_doubt_is_zero_or_one(monkeypatch, models):
             yield slice(0, 2), np.log([[1.0, 3.0], [3.0, 3.0]]), np.zeros((2, 2))
 
     monkeypatch.setattr(models["line"], "_posterior_draws", lambda: [Certain()], raising=True)
-    assert exceedance_probability(models["line"], LINE[:2], 2.0).tolist() == [0.5, 1.0]
+    assert models["line"].predict_exceedance(LINE[:2], 2.0).tolist() == [0.5, 1.0]
 
 
 def test_exceedance_at_the_median_is_one_half(models):
     for row in LINE[[0, 7]]:
         middle = models["line"].predict_interval(row[None], 1e-12)[0, 0]
-        probability = exceedance_probability(models["line"], row[None], middle)
+        probability = models["line"].predict_exceedance(row[None], middle)
         assert probability == pytest.approx(0.5, abs=1e-6)
 
 

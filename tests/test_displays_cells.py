@@ -11,7 +11,6 @@ from sklearn.preprocessing import StandardScaler
 
 from skgpmcmc import MCMCCoxProcessRegressor
 from skgpmcmc.displays import IntensityDisplay
-from skgpmcmc.displays._exceedance import exceedance_probability
 from skgpmcmc.point_patterns import bin_events
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -68,7 +67,7 @@ def test_what_is_average_counts_large_cells_for_more(irregular):
     assert abs(expected - rate.mean()) > 0.05 * rate.mean()  # or the test could not fail
     display = IntensityDisplay.from_estimator(model, cells)
     assert display.threshold == pytest.approx(expected)
-    probability = exceedance_probability(model, cells.X, expected)
+    probability = model.predict_exceedance(cells.X, expected)
     assert np.allclose(display.exceedance, probability)
 
 

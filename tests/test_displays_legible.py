@@ -16,6 +16,8 @@ from skgpmcmc.displays import (
     RelevanceDisplay,
     TraceDisplay,
 )
+from skgpmcmc.displays._style import label_log_axis
+from skgpmcmc.displays._text import in_lines
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -204,3 +206,132 @@ def test_long_names_of_axes_and_classes_are_shortened():
     draws = RNG.lognormal(size=(2, 50, 2))
     relevance = RelevanceDisplay(draws, feature_names=LONG, labels=LONG).plot()
     assert_readable(relevance.figure_)
+
+
+# Ticks
+
+
+def shown_ticks(axis):
+    """Return labels of the ticks that are in the picture, and their boxes."""
+    axis.figure.canvas.draw()
+    low, high = sorted(axis.get_view_interval())
+    slack = 1e-9 * (high - low)
+    labels = [
+        label
+        for at, label in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True)
+        if low - slack <= at <= high + slack and label.get_text()
+    ]
+    return [label.get_text() for label in labels], [label.get_window_extent() for label in labels]
+
+
+@pytest.mark.parametrize("low", [2.3e-6, 4.1e-4, 0.05, 1.7, 330.0, 8.2e4, 1.3e6])
+@pytest.mark.parametrize(
+    "ratio", [1.01, 1.2, 2.0, 4.9, 5.1, 10.0, 29.0, 31.0, 299.0, 301.0, 3e3, 1e5, 1e12]
+)
+def test_a_logarithmic_axis_has_a_few_ticks_that_differ(low, ratio):
+    ax = plt.subplots(figsize=(3.0, 2.2))[1]
+    ax.set_xscale("log")
+    label_log_axis(ax.xaxis, low, low * ratio)
+    ax.set_xlim(low, low * ratio)
+    labels, boxes = shown_ticks(ax.xaxis)
+    assert 2 <= len(set(labels)) == len(labels) <= 6
+    assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))
+    assert not any("e" in label for label in labels)
+
+
+@pytest.mark.parametrize("n_draws", [4, 7, 20, 51, 1000])
+@pytest.mark.parametrize("n_chains", [1, 4])
+def test_draws_are_numbered_by_whole_numbers(n_chains, n_draws):
+    draws = RNG.lognormal(size=(2, n_chains, n_draws))
+    display = TraceDisplay(draws, names=["a", "b"], log_scale=[True, False]).plot()
+    for left, right in display.axes_:
+        for axis in (left.xaxis, right.xaxis, right.yaxis):
+            labels, _ = shown_ticks(axis)
+            assert len(labels) >= 2
+            assert all(float(label) == int(float(label)) for label in labels)
+    markers = {line.get_marker() for line in display.lines_[0]}
+    assert markers == ({"o"} if n_draws <= 50 else {"None"})
+
+
+# Thresholds
+
+
+def of_map(**options):
+    cells = np.array(list(itertools.product(np.arange(4.0), np.arange(3.0))))
+    options = {"unit": "nests per square kilometre", **options}
+    return IntensityDisplay(cells, np.ones(12), exceedance=np.ones(12) / 2, **options).plot()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"threshold": 4.59437, "threshold_is_mean": True}, "its mean, about 4.59 nests"),
+        ({"threshold": 12345.6, "threshold_is_mean": True}, "its mean, about 12346 nests"),
+        ({"threshold": 4.59437}, "rate > 4.59437 nests"),
+        ({"threshold": 12345.6}, "rate > 12345.6 nests"),
+    ],
+)
+def test_a_threshold_is_what_it_is_and_only_a_mean_is_rounded(options, words):
+    display = of_map(**options)
+    label = display.colorbars_[1].ax.get_ylabel().replace("\n", " ")
+    assert words in label
+    assert label.endswith("per square kilometre)")
+    assert_readable(display.figure_)
+
+
+def test_the_mean_is_said_to_be_the_threshold():
+    cells = np.array(list(itertools.product(np.arange(4.0), np.arange(3.0))))
+    model = quiet(MCMCCoxProcessRegressor(**SETTINGS), cells, np.arange(12) % 4)
+    labels = [
+        IntensityDisplay.from_estimator(model, **options).colorbars_[1].ax.get_ylabel()
+        for options in ({}, {"threshold": 1.5})
+    ]
+    assert ["its mean, about" in label for label in labels] == [True, False]
+
+
+# Legends
+
+
+def test_a_legend_lies_on_no_curve_and_in_no_way_of_other_axes():
+    model = quiet(MCMCGaussianProcessRegressor(**SETTINGS), X, Y)
+    display = PredictiveDisplay.from_estimator(model, X, Y)
+    display.figure_.canvas.draw()
+    box = display.ax_.get_legend().get_window_extent()
+    assert box.x0 > display.ax_.get_window_extent().x1
+    assert_readable(display.figure_)
+    for layout in (None, "constrained"):
+        _, axes = plt.subplots(1, 3, layout=layout)
+        display = PredictiveDisplay.from_estimator(model, X, Y, ax=axes[1])
+        display.figure_.canvas.draw()
+        box = display.ax_.get_legend().get_window_extent()
+        assert box.x0 > axes[0].get_window_extent().x1
+        assert box.x1 < axes[2].get_window_extent().x0
+
+
+@pytest.mark.parametrize("n", [2, 12, 30, 45])
+def test_legends_of_many_classes_are_in_the_picture(n):
+    x = np.linspace(0.0, 1.0, 5)
+    labels = [f"class number {i} of many" for i in range(n)]
+    display = PredictiveDisplay(
+        x, np.tile(x, (n, 1)), np.zeros((n, 1, 5, 2)), confidence_levels=[0.9], labels=labels
+    ).plot()
+    assert_readable(display.figure_)
+    assert display.ax_.get_window_extent().width > 0.3 * display.figure_.bbox.width
+
+
+# Names of quantities
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "lines"),
+    [
+        ("k1__constant_value", 30, ["k1__constant_value"]),
+        ("virginica: k1__constant_value", 20, ["virginica:", "k1__constant_value"]),
+        ("a: k2__length_scale[petal]", 20, ["a: k2__length_scale", "[petal]"]),
+        ("k1__k1__k2__length_scale[0]", 20, ["k1__k1__k2__", "length_scale[0]"]),
+        ("k2__length_scale[a: b__c [d]]", 20, ["k2__length_scale", "[a: b__c [d]]"]),
+        ("x" * 50, 11, ["xxxxx…xxxxx"]),
+    ],
+)
+def test_names_are_broken_between_their_parts(name, width, lines):
+    assert in_lines(name, width).split("\n") == lines

@@ -120,6 +120,14 @@ def check_nested(inner, outer):
     assert (inner[..., 1] <= outer[..., 1] + slack).all()
 
 
+def check_above(model, X, thresholds):
+    """Above rising thresholds, from none on to one that nothing is above, is less and less."""
+    above = [predictions(lambda c=c: model.predict_exceedance(X, c)) for c in thresholds]
+    assert (above[0] == 1.0).all()
+    assert (above[-1] == 0.0).all()
+    assert (np.diff(above, axis=0) <= 1e-12).all()
+
+
 def predictions(call):
     """Call with all warnings as errors; give up where a covariance that grows overflows."""
     with warnings.catch_warnings():
@@ -154,6 +162,7 @@ def test_classifier(data, kernel, length, link, n_classes, multi_class):
     inner, outer = (predictions(lambda v=v: model.predict_interval(new, v)) for v in (0.5, 0.9))
     assert ((outer >= 0.0) & (outer <= 1.0)).all()
     check_nested(inner, outer)
+    check_above(model, new, [0.0, 0.2, 0.7, 1.0])
     assert set(model.predict(new)) <= set(model.classes_)
     mean, std = predictions(lambda: model.predict_latent(new, return_std=True))
     assert np.isfinite(mean).all()
@@ -181,6 +190,7 @@ def test_regressor(data, kernel, length, exponent, normalize_y, likelihood):
     assert covariance.shape == (len(new), len(new))
     inner, outer = (predictions(lambda v=v: model.predict_interval(new, v)) for v in (0.5, 0.9))
     check_nested(inner, outer)
+    check_above(model, new, [-np.inf, *np.sort(outer[0]), 1e300, np.inf])
     assert not np.isnan(model.log_predictive_density(new, np.zeros(len(new)))).any()
 
 
@@ -203,6 +213,7 @@ def test_cox(data, kernel, length, decades, is_large, likelihood):
     inner, outer = (predictions(lambda v=v: model.predict_interval(new, v)) for v in (0.5, 0.9))
     assert (outer >= 0.0).all()
     check_nested(inner, outer)  # also where they end at infinity
+    check_above(model, new, [0.0, 1e-5, 1.0, 1e5, 1e300, np.inf])
     counts = predictions(lambda: model.sample_y(new, 2, random_state=0))
     assert (counts >= 0).all()
 

@@ -149,6 +149,7 @@ def test_every_prediction_of_a_fitted_grid():
     )
     low, high = model.predict_interval(new, 0.8).T
     assert (low < high).all()
+    np.testing.assert_allclose(model.predict_exceedance(new, low), 0.9, rtol=1e-6)
     mean, covariance = model.predict_latent(new, return_cov=True)
     mean_again, std = model.predict_latent(new, return_std=True)
     np.testing.assert_allclose(mean, mean_again, atol=1e-8)

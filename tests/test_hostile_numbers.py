@@ -262,6 +262,7 @@ def test_predictions_that_are_not_known_are_refused(kernel, n_jobs):
         lambda: model.predict(new),
         lambda: model.predict(new, return_cov=True),
         lambda: model.predict_interval(new),
+        lambda: model.predict_exceedance(new, 0.5),
         lambda: model.sample_y(new),
         lambda: model.log_predictive_density(new, np.zeros(4)),
     ):

@@ -13,13 +13,18 @@ from scipy.special import expit, gammaln, logsumexp, ndtr, ndtri, pdtr
 from skgpmcmc.estimators._counts import poisson_log_pmf, poisson_quantiles
 from skgpmcmc.estimators._mixtures import (
     log_mean_exp,
+    normal_exceedance,
     normal_log_density,
     normal_nodes,
     normal_quantiles,
     softmax_probabilities,
     total_moments,
 )
-from skgpmcmc.estimators._student_t_mixtures import student_t_log_density, student_t_quantiles
+from skgpmcmc.estimators._student_t_mixtures import (
+    student_t_exceedance,
+    student_t_log_density,
+    student_t_quantiles,
+)
 
 QUANTILES = [1e-9, 0.01, 0.05, 0.5, 0.7, 0.95, 0.999]
 
@@ -221,6 +226,49 @@ def test_student_t_quantiles_at_extreme_scales():
     assert np.all(x[0] == 1e150)
     np.testing.assert_allclose(x[1], 1e150 * ndtri([0.25, 0.75]), rtol=1e-6)
     np.testing.assert_allclose(x[2], [-1e-150, 1e-150], rtol=1e-5)
+
+
+@pytest.mark.parametrize("nu", [0.1, 1.0, 2.5, 10.0, 100.0, 1e6])
+def test_student_t_exceedance_without_variance(nu):
+    x = np.array([-1e3, -3.0, 0.0, 0.1, 5.0, 30.0, 1e5])
+    zero = np.zeros((1, x.size))
+    above = student_t_exceedance(2.0 * x + 1.0, zero + 1.0, zero, np.array([4.0]), np.array([nu]))
+    np.testing.assert_allclose(above, stats.t.sf(x, nu), rtol=2e-6, atol=1e-18)
+
+
+@pytest.mark.parametrize("nu", [1.0, 4.0, 30.0])
+@pytest.mark.parametrize("variance", [1e-3, 1.0, 1e3])
+def test_student_t_exceedance_against_quad(nu, variance):
+    for x in (-2.0, 0.0, 0.7, 20.0):
+        above = student_t_exceedance(
+            np.array([x]), one(0.0), one(variance), np.ones(1), np.array([nu])
+        )
+        assert above[0] == pytest.approx(student_t_upper_tail(x, variance, nu), rel=2e-6)
+
+
+@pytest.mark.parametrize("nu", [0.1, 1.0, 50.0])
+def test_student_t_exceedance_at_extreme_scales(nu):
+    mean, variance = np.array([[1e300, 0.0, 0.0, -1e308]]), np.array([[1e-300, 1e300, 0.0, 1.0]])
+    parts = mean, variance, np.array([1e-300]), np.array([nu])
+    for x, expected in ((np.inf, 0.0), (-np.inf, 1.0)):
+        np.testing.assert_array_equal(student_t_exceedance(np.full(4, x), *parts), expected)
+    above = student_t_exceedance(np.array([1e299, 1e150, 0.0, 1e308]), *parts)
+    expected = [1.0, ndtr(-1.0), 0.5, 0.0]
+    np.testing.assert_allclose(above, expected, rtol=1e-6 if nu > 0.5 else 1e-2, atol=1e-9)
+
+
+def test_normal_exceedance_of_atoms_is_of_larger_ones():
+    atoms = np.array([[1.0], [2.0], [2.0], [3.0]])
+    for x, expected in ((0.0, 1.0), (1.0, 0.75), (2.0, 0.25), (2.5, 0.25), (3.0, 0.0)):
+        assert normal_exceedance(np.array([x]), atoms, np.zeros((4, 1)))[0] == expected
+
+
+def test_normal_exceedance_is_accurate_in_the_tail():
+    mean, variance = draws(6, 40)
+    x = np.linspace(-8.0, 30.0, 40) * np.sqrt(variance.max(axis=0)) + mean.max(axis=0)
+    expected = stats.norm.sf(x, mean, np.sqrt(variance)).mean(axis=0)
+    np.testing.assert_allclose(normal_exceedance(x, mean, variance), expected, rtol=1e-10)
+    assert expected.min() < 1e-150
 
 
 @pytest.mark.parametrize("nu", [1.0, 1.7, 4.0, 30.0, 1000.0])
@@ -488,6 +536,10 @@ def row_functions():
         "normal_density": lambda r: normal_log_density(y[r], mean[:, r], variance[:, r]).T,
         "normal": lambda r: normal_quantiles(mean[:, r], variance[:, r], q),
         "student_t": lambda r: student_t_quantiles(mean[:, r], variance[:, r], scale2, nu, q),
+        "normal_above": lambda r: normal_exceedance(y[r], mean[:, r], variance[:, r]),
+        "student_t_above": lambda r: student_t_exceedance(
+            y[r], mean[:, r], variance[:, r], scale2, nu
+        ),
         "student_t_density": lambda r: (
             student_t_log_density(y[r], mean[:, r], variance[:, r], scale2, nu).T
         ),

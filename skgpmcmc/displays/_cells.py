@@ -18,6 +18,8 @@ from ..point_patterns import EventGrid
 from ._checks import Fitted, as_matrix
 from ._columns import column_names
 from ._frames import frame_columns, like
+from ._resolution import points_needed
+from ._training import training_edges, training_rows
 
 _N_CURVE, _N_MAP = 300, 40
 # Rows that take up less of a grid are no centres of its cells.
@@ -35,7 +37,7 @@ def rate_points(fitted: Fitted, X: Any) -> Array:
     if X is None:
         if fitted.before is not None:
             raise ValueError("X is needed for a Pipeline: its steps may change the columns' units.")
-        return _fitted_rows(fitted)
+        return training_rows(fitted)
     points = as_matrix("X", X)
     return np.sort(points, axis=0) if points.shape[1] == 1 else points
 
@@ -71,15 +73,34 @@ def check_number_of_columns(n_columns: int) -> None:
         )
 
 
-def _fitted_rows(fitted: Fitted) -> Array:
-    """Return the distinct rows with data; the latents on a grid may be more."""
-    estimator = fitted.estimator
-    return as_matrix("X", estimator.X_train_)[np.unique(estimator._observed.places())]
-
-
 def transformed(fitted: Fitted, X: Any, points: Array) -> Any:
     """Return what the estimator sees of points, which have the columns of X, if that is a frame."""
     return fitted.transform(like(X, points))
+
+
+def fine_curve(fitted: Fitted, X: Any, points: Array) -> tuple[Array, list[float]]:
+    """Return points along a curve of the rate, and where on it the training data end.
+
+    There are more points than given for length scales that are short beside the curve, unless
+    users have said which.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    X : array-like, DataFrame, EventGrid or None
+        What the user passed.
+    points : ndarray of shape (n_points, 1)
+        Increasing.
+    """
+    seen = as_matrix("X", transformed(fitted, X, points))
+    if X is None or isinstance(X, EventGrid):
+        n_points = points_needed(fitted.estimator, seen, len(points))
+        if n_points > len(points):
+            points = np.linspace(points[0], points[-1], n_points)
+            seen = as_matrix("X", transformed(fitted, X, points))
+    cells = X.edges[0] if isinstance(X, EventGrid) else None
+    options: dict[str, Any] = {"cells": cells, "of_cells": cells is None}
+    return points, training_edges(points[:, 0], seen, training_rows(fitted), **options)
 
 
 @contextmanager
@@ -94,7 +115,7 @@ def no_warning_of_names(X: Any) -> Iterator[None]:
 def were_fitted(fitted: Fitted, new: Any) -> NDArray[np.bool_]:
     """Return which rows are those that the estimator was fitted to; all if none is."""
     new = as_matrix("X", new)
-    found = find_grid(_fitted_rows(fitted), _SMALLEST_SHARE)
+    found = find_grid(training_rows(fitted), _SMALLEST_SHARE)
     if found is None:
         return np.ones(len(new), dtype=bool)
     is_fitted = np.isin(found[0].locate(new), found[1])

@@ -11,10 +11,13 @@ import numpy as np
 from .._linalg import Array
 from ._checks import Fitted, as_matrix, check_names
 from ._frames import frame_columns, like
-from ._text import some_of
+from ._text import as_label, short_number, some_of, wrap
 
 # Values of a column that a message names, at most.
 _N_NAMED = 5
+# Columns of which a note says what they are held at, at most, and letters of their names and of a
+# line of the note.
+_N_HELD, _LONGEST_NAME, _HELD_WIDTH = 6, 24, 70
 
 
 class Column(NamedTuple):
@@ -194,9 +197,42 @@ def rows_along(X: Any, columns: list[Column], held: list[Any], which: int, x: Ar
     return frame
 
 
-def describe_held(held: Any, others: list[Column]) -> str:
-    """Return in words what the other columns are held at."""
-    has_levels = any(column.levels is not None for column in others)
-    values = f"{held}s" if isinstance(held, str) else "medians"
-    words = f"at their {values}" + (" or most frequent values" if has_levels else "")
-    return words if isinstance(held, str) else f"as given, or {words}"
+def describe_held(
+    held: Any, columns: list[Column], names: list[str], values: list[Any], which: int
+) -> str:
+    """Return in words what the other columns are held at; nothing where there are none.
+
+    Parameters
+    ----------
+    held : str or mapping
+        The user's.
+    columns : list of Column
+        All columns.
+    names : list of str
+    values : list
+        What `held_at` returns.
+    which : int
+        The column that varies.
+    """
+    others = [i for i in range(len(columns)) if i != which]
+    if not others:
+        return ""
+    has_levels = any(columns[i].levels is not None for i in others)
+    words = f"at their {held}s" if isinstance(held, str) else "as given, or at their medians"
+    words += " or most frequent values" if has_levels else ""
+    if not isinstance(held, str):  # those that were given come first
+        others.sort(key=lambda i: i not in _given(held, names))
+    shown = [_equation(columns[i], names[i], values[i]) for i in others[:_N_HELD]]
+    if len(others) > _N_HELD:
+        shown.append(f"and {len(others) - _N_HELD} more")
+    return wrap(f"(the other columns: {words}: {', '.join(shown)})", _HELD_WIDTH)
+
+
+def _given(held: Mapping, names: list[str]) -> set[int]:
+    return {i for feature in held for i in _find(feature, names)}
+
+
+def _equation(column: Column, name: str, value: Any) -> str:
+    """Return a column's name and what it is held at."""
+    shown = short_number(value) if column.levels is None else str(column.levels.iloc[value])
+    return f"{as_label(name, _LONGEST_NAME)} = {as_label(shown, _LONGEST_NAME)}"

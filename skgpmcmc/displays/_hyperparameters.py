@@ -24,6 +24,8 @@ _N_COLUMNS = 4
 _NARROW, _WIDE = 20, 30
 _MOST_BINS = 40
 _MOST_POINTS = 1000
+# So few are drawn larger.
+_FEW_POINTS = 150
 _N_CURVE = 200
 # Central share of the prior that is shown, as far as the axis goes that way.
 _PRIOR_TAIL = 0.025
@@ -273,7 +275,8 @@ class HyperparameterDisplay:
 
     def _draw_pair(self, i: int, j: int, ax: Any) -> None:
         points = thinned(self.draws[[i, j]].T, _MOST_POINTS)
-        style = {"color": BLUE, "markersize": 2.0, "alpha": 0.4, "markeredgewidth": 0.0}
+        size, alpha = (2.0, 0.4) if len(points) > _FEW_POINTS else (4.0, 0.7)
+        style = {"color": BLUE, "markersize": size, "alpha": alpha, "markeredgewidth": 0.0}
         self.points_ += ax.plot(points[:, 0], points[:, 1], "o", **style)
         self._set_scale(i, ax, "x")
         self._set_scale(j, ax, "y")

@@ -14,6 +14,7 @@ from ._cells import (
     axis_labels,
     check_number_of_columns,
     check_threshold,
+    fine_curve,
     no_warning_of_names,
     rate_points,
     spread_over,
@@ -23,13 +24,12 @@ from ._cells import (
 )
 from ._checks import check_levels, unwrap
 from ._convert import Convert, are_dates
-from ._curves import check_curve, draw_rate
+from ._curves import check_curve, draw_rate, draw_training_edges
 from ._events import check_events
-from ._exceedance import exceedance_probability
 from ._figures import require_matplotlib, single_axes
 from ._maps import draw_events, draw_maps, make_map, make_panels
-from ._style import SMALL, hide_frame
-from ._text import as_label
+from ._style import concise_dates, draw_legend, hide_frame
+from ._text import as_label, short_number
 
 _LONGEST_LABEL = 40
 _DEFAULT_UNIT = "events per unit of exposure"
@@ -66,6 +66,10 @@ class IntensityDisplay:
         Of the rate; matplotlib's mathematics between dollars.
     edges : sequence of two arrays, default=None
         For maps: edges of the cells along each axis; by default half-way between the centres.
+    threshold_is_mean : bool, default=False
+        Whether the threshold is the mean of the rate; a map then says so, and rounds it.
+    training_edges : sequence of float, default=()
+        For curves: where the training data end, and the curve goes on.
 
     Attributes
     ----------
@@ -77,6 +81,8 @@ class IntensityDisplay:
         Mean of a curve.
     bands_ : list of PolyCollection
         Intervals of a curve.
+    edge_lines_ : list of Line2D
+        Where the training data of a curve end.
     meshes_ : list of QuadMesh
         Mean and probability of a map; empty for a curve.
     colorbars_ : list of Colorbar
@@ -117,6 +123,8 @@ class IntensityDisplay:
         feature_names: Sequence[str] | None = None,
         unit: str = _DEFAULT_UNIT,
         edges: Sequence[Array] | None = None,
+        threshold_is_mean: bool = False,
+        training_edges: Sequence[float] = (),
     ) -> None:
         self.X = X
         self.mean = mean
@@ -128,6 +136,8 @@ class IntensityDisplay:
         self.feature_names = feature_names
         self.unit = unit
         self.edges = edges
+        self.threshold_is_mean = threshold_is_mean
+        self.training_edges = training_edges
 
     @classmethod
     def from_estimator(
@@ -150,8 +160,8 @@ class IntensityDisplay:
         estimator : MCMCCoxProcessRegressor
             Fitted to one or two columns; or a Pipeline that ends in such a one.
         X : array-like of shape (n_points, 1) or (n_points, 2), or EventGrid, default=None
-            Where to draw the rate; of a map the cells' centres, in any order. Cells of their
-            grid without a row are left out, and hatched. By default a fine line over inputs and
+            Where to draw the rate; of a map the cells' centres, in any order. Cells of their grid
+            without a row are left out, and hatched. By default a fine line over inputs and
             events; or the cells that the estimator was fitted to, so that those that nobody
             observed are left out (40 x 40 cells if the rows are no centres of cells). See
             Notes for predictions there. A Pipeline needs it. An `EventGrid` is its observed
@@ -202,6 +212,9 @@ class IntensityDisplay:
 
         Notes
         -----
+        Dotted lines show where a curve leaves the data that the estimator was fitted to, by more
+        than half a cell.
+
         A unit of one column is as long as one of the other where their ranges differ by a factor
         of at most 3, and nothing is converted.
 
@@ -254,13 +267,16 @@ class IntensityDisplay:
             if edges is None:
                 warn_of_sizes(drawn.grid.axes)
         with no_warning_of_names(X):
+            if n_columns == 1:
+                points, what["training_edges"] = fine_curve(fitted, X, points)
             new = transformed(fitted, X, points)
             mean = fitted.estimator.predict(new)
             if n_columns == 2:
                 weights = drawn.areas * were_fitted(fitted, new)
                 average = float(np.average(mean, weights=weights))
+                what["threshold_is_mean"] = what["threshold"] is None
                 what["threshold"] = level = what["threshold"] or average
-                what["exceedance"] = exceedance_probability(fitted.estimator, new, level)
+                what["exceedance"] = fitted.estimator.predict_exceedance(new, level)
             else:
                 ends = [fitted.estimator.predict_interval(new, level) for level in levels]
                 what |= {"intervals": np.array(ends), "confidence_levels": levels}
@@ -286,6 +302,7 @@ class IntensityDisplay:
         """
         require_matplotlib(f"{type(self).__name__}.plot")
         self.bands_: list[Any] = []
+        self.edge_lines_: list[Any] = []
         self.meshes_: list[Any] = []
         self.colorbars_: list[Any] = []
         self.points_: list[Any] = []
@@ -296,26 +313,35 @@ class IntensityDisplay:
         return self
 
     def _plot_curve(self, ax: Any, convert: Convert) -> None:
-        ax = single_axes(ax, (9.0, 4.2))
-        self.figure_, self.axes_ = ax.figure, np.array([ax], dtype=object)
-        (self.line_,), self.bands_, self.points_ = draw_rate(ax, self, convert)
-        label = self._label(0, are_dates(self.line_.get_xdata(orig=True)))
-        ax.set(xlabel=label, ylabel=f"rate ({self.unit})")
-        ax.legend(fontsize=SMALL, framealpha=0.9)
-        hide_frame(ax)
+        panel = single_axes(ax, (10.5, 4.2))
+        self.figure_, self.axes_ = panel.figure, np.array([panel], dtype=object)
+        (self.line_,), self.bands_, self.points_ = draw_rate(panel, self, convert)
+        self.edge_lines_ = draw_training_edges(panel, self, convert)
+        is_date = are_dates(self.line_.get_xdata(orig=True))
+        if is_date:
+            concise_dates(panel.xaxis)
+        panel.set(xlabel=self._label(0, is_date), ylabel=f"rate ({self.unit})")
+        draw_legend(panel, beside=ax is None)
+        hide_frame(panel)
 
     def _plot_maps(self, ax: Any, convert: Convert) -> None:
         drawn = make_map(self.X, convert, self.edges)
         self.figure_, self.axes_ = make_panels(ax, drawn)
         xlabel, ylabel = (self._label(i, drawn.is_date[i]) for i in range(2))
         xlabel += "\n(hatched: left out)" if drawn.has_gaps else ""
-        labels = [f"rate ({self.unit})", f"P(rate > {self.threshold:.4g} {self.unit})"]
+        labels = [f"rate ({self.unit})", f"P(rate > {self._describe_threshold()})"]
         values = [self.mean, self.exceedance]
         self.meshes_, self.colorbars_ = draw_maps(self.axes_, drawn, values, labels)
         for panel in self.axes_:
             panel.set(xlabel=xlabel, ylabel=ylabel)
         if self.events is not None:
             self.points_ += draw_events(self.axes_, drawn, self.events, convert)
+
+    def _describe_threshold(self) -> str:
+        assert self.threshold is not None
+        if self.threshold_is_mean:
+            return f"its mean, about {short_number(self.threshold, 3)} {self.unit}"
+        return f"{self.threshold:.10g} {self.unit}"
 
     def _label(self, column: int, is_date: bool) -> str:
         if self.feature_names is not None:

@@ -14,9 +14,12 @@ from ..estimators import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
+from ..estimators._inputs import interval_ends
 from ..estimators._rates import check_exposure
 from ..likelihoods._validation import as_floats
-from ._text import as_label
+from ._text import as_label, short_number
+
+Exposures = tuple[float, float] | None
 
 
 class Curves(NamedTuple):
@@ -32,6 +35,16 @@ class Curves(NamedTuple):
     ylabel : str
         What the vertical axis shows.
     is_probability : bool
+    of_what : str
+        What the intervals are of, in a legend, after their percentage.
+    new_interval : ndarray of shape (n_rows, 2) or None
+        Of a single curve: the widest interval of new data, where the others are of something
+        else.
+    of_new : str
+        What that is of.
+    data : str
+        What the points are.
+    title : str
     """
 
     mean: Array
@@ -39,11 +52,55 @@ class Curves(NamedTuple):
     labels: list[str]
     ylabel: str
     is_probability: bool = False
+    of_what: str = "interval"
+    new_interval: Array | None = None
+    of_new: str = ""
+    data: str = "data"
+    title: str = ""
 
 
 @singledispatch
-def curves(estimator: Any, X: Any, levels: Sequence[float], target: Any) -> Curves:
-    """Return predictions at X, for one class or all where there are classes."""
+def exposure_range(estimator: Any, exposure: Any, n_samples: int) -> Exposures:
+    """Return the smallest and the largest exposure of counts; None for what is no count.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    exposure : float, array-like of shape (n_samples,) or None
+        Of the data that are drawn; None is that of `fit`.
+    n_samples : int
+    """
+    if exposure is not None:
+        raise ValueError("exposure is for the counts of MCMCCoxProcessRegressor; leave it out.")
+    return None
+
+
+@exposure_range.register
+def _(estimator: MCMCCoxProcessRegressor, exposure: Any, n_samples: int) -> Exposures:
+    if exposure is None:
+        return estimator.exposure_range_
+    given = check_exposure(exposure, n_samples)
+    return float(given.min()), float(given.max())
+
+
+@singledispatch
+def curves(
+    estimator: Any, X: Any, levels: Sequence[float], target: Any, exposures: Exposures
+) -> Curves:
+    """Return predictions at X, for one class or all where there are classes.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    X : array-like of shape (n_rows, n_features)
+    levels : sequence of float
+        Of the intervals, the widest first.
+    target : label or None
+    exposures : tuple of two float, or None
+        What `exposure_range` returns.
+    """
     raise NotImplementedError
 
 
@@ -55,28 +112,53 @@ def observed(estimator: Any, y: Any, exposure: Any, target: Any) -> Array:
 
 @curves.register
 def _(
-    estimator: MCMCGaussianProcessRegressor, X: Any, levels: Sequence[float], target: Any
+    estimator: MCMCGaussianProcessRegressor,
+    X: Any,
+    levels: Sequence[float],
+    target: Any,
+    exposures: Exposures,
 ) -> Curves:
     _refuse_target(target)
-    return _mean_and_intervals(estimator, X, levels, "mean of y", "y")
+    mean, intervals = _mean_and_intervals(estimator, X, levels)
+    return Curves(mean, intervals, ["mean of y"], "y", of_what="of new observations")
 
 
 @observed.register
 def _(estimator: MCMCGaussianProcessRegressor, y: Any, exposure: Any, target: Any) -> Array:
-    _refuse_exposure(exposure)
     return as_floats("y", y)[None]
 
 
 @curves.register
-def _(estimator: MCMCCoxProcessRegressor, X: Any, levels: Sequence[float], target: Any) -> Curves:
+def _(
+    estimator: MCMCCoxProcessRegressor,
+    X: Any,
+    levels: Sequence[float],
+    target: Any,
+    exposures: Exposures,
+) -> Curves:
     _refuse_target(target)
-    ylabel = "rate (events per unit of exposure)"
-    return _mean_and_intervals(estimator, X, levels, "mean rate", ylabel)
+    mean, intervals = _mean_and_intervals(estimator, X, levels)
+    words: dict[str, Any] = {"of_what": "interval of the rate", "data": "counts / exposure"}
+    ylabel = "events per unit of exposure"
+    least, most = estimator.exposure_range_ if exposures is None else exposures
+    if least < most:
+        words["title"] = (
+            "Rates per unit of exposure; exposures differ, from "
+            f"{short_number(least)} to {short_number(most)}"
+        )
+    else:
+        counts = estimator.predict_quantiles(X, interval_ends(levels[0]), exposure=least)
+        words |= {"new_interval": counts / least, "of_new": "of new counts"}
+        if least == 1.0:
+            ylabel, words["data"] = "count", "counts"
+        else:
+            words["of_new"] += f" in exposure\n{short_number(least)}, divided by it"
+    return Curves(mean, intervals, ["mean rate"], ylabel, **words)
 
 
 @observed.register
 def _(estimator: MCMCCoxProcessRegressor, y: Any, exposure: Any, target: Any) -> Array:
-    if exposure is None and estimator._had_exposure:
+    if exposure is None and estimator.exposure_range_ != (1.0, 1.0):
         raise ValueError(
             "exposure must be given along with y, for the points are counts divided by it, and fit "
             "was given exposures other than 1; got None. Pass exposure=... of the rows, or leave y "
@@ -88,7 +170,11 @@ def _(estimator: MCMCCoxProcessRegressor, y: Any, exposure: Any, target: Any) ->
 
 @curves.register
 def _(
-    estimator: MCMCGaussianProcessClassifier, X: Any, levels: Sequence[float], target: Any
+    estimator: MCMCGaussianProcessClassifier,
+    X: Any,
+    levels: Sequence[float],
+    target: Any,
+    exposures: Exposures,
 ) -> Curves:
     which = _classes(estimator, target)
     intervals = np.array([estimator.predict_interval(X, level) for level in levels])
@@ -103,12 +189,13 @@ def _(
         if len(labels) == 1
         else "probability of each class",
         is_probability=True,
+        of_what="interval of the probability",
+        data="data (top: of the class;\nbottom: of others)",
     )
 
 
 @observed.register
 def _(estimator: MCMCGaussianProcessClassifier, y: Any, exposure: Any, target: Any) -> Array:
-    _refuse_exposure(exposure)
     labels = np.asarray(y)
     unknown = set(labels.tolist()) - set(estimator.classes_.tolist())
     if unknown:
@@ -130,17 +217,10 @@ def _classes(estimator: MCMCGaussianProcessClassifier, target: Any) -> list[int]
     return [classes.index(target)]
 
 
-def _mean_and_intervals(
-    estimator: Any, X: Any, levels: Sequence[float], label: str, ylabel: str
-) -> Curves:
-    """Return the one curve of a regressor."""
+def _mean_and_intervals(estimator: Any, X: Any, levels: Sequence[float]) -> tuple[Array, Array]:
+    """Return the one curve of a regressor, and its intervals."""
     intervals = [estimator.predict_interval(X, level) for level in levels]
-    return Curves(np.array([estimator.predict(X)]), np.array([intervals]), [label], ylabel)
-
-
-def _refuse_exposure(exposure: Any) -> None:
-    if exposure is not None:
-        raise ValueError("exposure is for the counts of MCMCCoxProcessRegressor; leave it out.")
+    return np.array([estimator.predict(X)]), np.array([intervals])
 
 
 def _refuse_target(target: Any) -> None:

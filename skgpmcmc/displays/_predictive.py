@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from .._checks import check_given
 from .._linalg import Array
+from ._along import Line
 from ._checks import check_levels, unwrap
-from ._columns import (
-    column_names,
-    describe_held,
-    find_column,
-    held_at,
-    numbers_of,
-    read_columns,
-    rows_along,
-)
-from ._curves import draw_several, draw_single
+from ._columns import column_names
+from ._convert import are_dates, check_convert, convert_numbers
+from ._curves import draw_new, draw_several, draw_single, draw_training_edges
 from ._figures import require_matplotlib, single_axes
-from ._predictions import curves, observed
-from ._style import SMALL, hide_frame
-from ._text import as_label
-
-_LONGEST_LABEL = 60
+from ._predictions import curves, exposure_range, observed
+from ._style import concise_dates, draw_legend, hide_frame
 
 
 class PredictiveDisplay:
@@ -56,6 +46,19 @@ class PredictiveDisplay:
         where a row is of the curve's class, below where it is not.
     xlabel, ylabel : str, default="x", "y"
         Labels of the axes.
+    title : str, default=""
+        Above the axes; of several classes there is one anyway.
+    of_what : str, default="interval"
+        What the intervals are of, in the legend, after their percentage.
+    new_interval : ndarray of shape (n_points, 2), default=None
+        Of a single curve: where new data lie with the probability of the widest level, if the
+        intervals are of something else, such as the rate of counts. Drawn in grey.
+    of_new : str, default="of new data"
+        What that is of, in the legend.
+    data_label : str, default="data"
+        What the points are, in the legend.
+    training_edges : sequence of float, default=()
+        Values of the column at which the training data end, and the curve goes on.
 
     Attributes
     ----------
@@ -68,6 +71,10 @@ class PredictiveDisplay:
     bands_ : list of PolyCollection
         Intervals: all of a single curve, the narrowest one of several (others would cover each
         other).
+    new_band_ : PolyCollection or None
+        Interval of new data, where the others are of something else.
+    edge_lines_ : list of Line2D
+        Where the training data end.
     points_ : list of Line2D
         Data, for each curve; empty without.
 
@@ -106,6 +113,12 @@ class PredictiveDisplay:
         is_probability: bool = False,
         xlabel: str = "x",
         ylabel: str = "y",
+        title: str = "",
+        of_what: str = "interval",
+        new_interval: Array | None = None,
+        of_new: str = "of new data",
+        data_label: str = "data",
+        training_edges: Sequence[float] = (),
     ) -> None:
         self.x = x
         self.mean = mean
@@ -117,6 +130,12 @@ class PredictiveDisplay:
         self.is_probability = is_probability
         self.xlabel = xlabel
         self.ylabel = ylabel
+        self.title = title
+        self.of_what = of_what
+        self.new_interval = new_interval
+        self.of_new = of_new
+        self.data_label = data_label
+        self.training_edges = training_edges
 
     @classmethod
     def from_estimator(
@@ -130,16 +149,17 @@ class PredictiveDisplay:
         target: Any = None,
         exposure: Any = None,
         confidence_levels: Sequence[float] = (0.5, 0.9),
-        grid_resolution: int = 100,
+        grid_resolution: int | None = None,
         feature_names: Sequence[str] | None = None,
         ylabel: str | None = None,
+        convert: Callable[[Array], Any] | None = None,
         ax: Any = None,
     ) -> PredictiveDisplay:
         """Draw the predictions of a fitted estimator along one column.
 
         Of a regressor the mean of y, and intervals of new observations, noise and all; of a
         classifier the probability of a class and its posterior intervals; of a Cox process
-        the mean rate and its posterior intervals.
+        the mean rate, its posterior intervals, and in grey the widest interval of new counts.
 
         Parameters
         ----------
@@ -148,6 +168,8 @@ class PredictiveDisplay:
         X : array-like of shape (n_samples, n_features)
             Data. They say how far the curve goes, what the other columns are held at, and
             where the points are. For a Pipeline a data frame may have columns that are no numbers.
+            Where the curve leaves the data that the estimator was fitted to, there are dotted
+            lines.
         y : array-like of shape (n_samples,), default=None
             Targets, labels or counts to draw; none by default. With several columns a point
             need not lie near the curve: its other columns have other values.
@@ -160,17 +182,23 @@ class PredictiveDisplay:
         target : label, default=None
             Which class. By default the second one of two, and all of more.
         exposure : float or array-like of shape (n_samples,), default=None
-            Of counts; the points are counts divided by it. By default 1 if `fit` had no other
-            exposures, and otherwise an error, if there is a y.
+            Of counts; points and the interval of new counts are divided by it. With exposures
+            that differ there is no such interval, because a small exposure has a wide one. By
+            default that of `fit`; a y needs it, if `fit` had other exposures than 1.
         confidence_levels : sequence of float, default=(0.5, 0.9)
             Probabilities of the intervals. Of several classes only the narrowest are drawn.
-        grid_resolution : int, default=100
-            Number of points of a curve, at least 2.
+        grid_resolution : int, default=None
+            Number of points of a curve, at least 2. None is 100, or 8 for each length scale, the
+            posterior's shortest (its 5 % quantile; of a periodic kernel some 50 for each period),
+            up to 1000.
         feature_names : sequence of str, default=None
             Names of the columns of X; by default those of the data frame, or those that `fit`
             has seen.
         ylabel : str, default=None
             Label of the vertical axis, for the unit; by default it says what is drawn.
+        convert : callable, default=None
+            From values of the column that varies to what the axis shows, such as dates:
+            `EventGrid.to_dates` for example.
         ax : matplotlib Axes, default=None
             Where to draw; by default a new figure.
 
@@ -188,8 +216,13 @@ class PredictiveDisplay:
             For an estimator of another package.
         ValueError
             For an unknown column or class, one that has a single value, columns that are not
-            those of `fit`, data of the wrong shape, and counts without the exposure that they
-            need.
+            those of `fit`, data of the wrong shape, counts without the exposure that they
+            need, and what `convert` cannot mean.
+
+        Warns
+        -----
+        UserWarning
+            Where 1000 points are too few for the shortest length scale or period.
 
         Examples
         --------
@@ -211,62 +244,82 @@ class PredictiveDisplay:
         require_matplotlib(caller)
         fitted = unwrap(caller, estimator)
         _check_resolution(grid_resolution)
+        check_convert(convert)
         levels = check_levels(confidence_levels)
-        columns, names = read_columns(fitted, X), column_names(X, estimator, feature_names)
-        column = find_column(feature, names)
-        values = numbers_of(columns[column], names[column])
-        x = np.linspace(np.nanmin(values), np.nanmax(values), grid_resolution)
-        rows = rows_along(X, columns, held_at(held, columns, names), column, x)
+        names = column_names(X, estimator, feature_names)
+        line = Line.through(fitted, X, names, feature, held)
+        n_samples = len(line.observed())
+        exposures = exposure_range(fitted.estimator, exposure, n_samples)
         y_observed = None
         if y is not None:
             check_given("y", y)
             check_consistent_length(X, y)
             y_observed = observed(fitted.estimator, column_or_1d(y), exposure, target)
-        found = curves(fitted.estimator, fitted.transform(rows), levels, target)
-        del columns[column]
-        others = f"\n(the other columns: {describe_held(held, columns)})" if columns else ""
+        x, seen = line.points(grid_resolution)
+        shown = convert_numbers(x, convert)
+        found = curves(fitted.estimator, seen, levels, target, exposures)
         display = cls(
             x,
             found.mean,
             found.intervals,
             confidence_levels=levels,
             labels=found.labels,
-            x_observed=None if y is None else values,
+            x_observed=None if y is None else line.observed(),
             y_observed=y_observed,
             is_probability=found.is_probability,
-            xlabel=as_label(names[column], _LONGEST_LABEL) + others,
+            xlabel=line.label(seen, are_dates(shown)),
             ylabel=found.ylabel if ylabel is None else ylabel,
+            title=found.title,
+            of_what=found.of_what,
+            new_interval=found.new_interval,
+            of_new=found.of_new,
+            data_label=line.describe_data(found),
+            training_edges=line.edges(x, seen),
         )
-        return display.plot(ax)
+        return display.plot(ax, convert=convert)
 
-    def plot(self, ax: Any = None) -> PredictiveDisplay:
+    def plot(
+        self, ax: Any = None, *, convert: Callable[[Array], Any] | None = None
+    ) -> PredictiveDisplay:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             By default that of a new figure.
+        convert : callable, default=None
+            As in `from_estimator`.
 
         Returns
         -------
         display : PredictiveDisplay
         """
         require_matplotlib(f"{type(self).__name__}.plot")
-        self.ax_ = single_axes(ax, (7.5, 4.6))
+        check_convert(convert)
+        self.ax_ = single_axes(ax, (9.0, 4.8))
         self.figure_ = self.ax_.figure
+        if self.title:
+            self.ax_.set_title(self.title, fontsize="medium", loc="left")
+        self.new_band_ = draw_new(self.ax_, self, convert)
         draw = draw_single if len(self.mean) == 1 else draw_several
-        self.lines_, self.bands_, self.points_ = draw(self.ax_, self)
+        self.lines_, self.bands_, self.points_ = draw(self.ax_, self, convert)
+        self.edge_lines_ = draw_training_edges(self.ax_, self, convert)
         self.ax_.set(xlabel=self.xlabel, ylabel=self.ylabel)
         if self.is_probability:
             self.ax_.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0])
+        if are_dates(self.lines_[0].get_xdata(orig=True)):
+            concise_dates(self.ax_.xaxis)
         hide_frame(self.ax_)
-        self.ax_.legend(fontsize=SMALL, framealpha=0.9)
+        draw_legend(self.ax_, beside=ax is None)
         return self
 
 
 def _check_resolution(grid_resolution: Any) -> None:
+    if grid_resolution is None:
+        return
     is_whole = isinstance(grid_resolution, Integral) and not isinstance(grid_resolution, bool)
     if not is_whole or grid_resolution < 2:
         raise ValueError(
-            f"grid_resolution must be a whole number, at least 2; got {grid_resolution!r}."
+            f"grid_resolution must be a whole number, at least 2; got {grid_resolution!r}. None "
+            "is as many points as the curve needs."
         )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import validate_data
 
 from .._linalg import Array
 from ..estimators._defaults import varying_spread
@@ -22,6 +23,8 @@ _LONGEST_NAME = 32
 _FOUR_IN_A_LINE = 14
 # Of the lines of intervals: the widest one, what each next one adds at most, and all of them.
 _THIN, _STEP, _STEPS = 1.2, 1.8, 5.4
+# Inches of a row, and of each further function in it.
+_ROW, _FUNCTION = 0.24, 0.14
 # Vertical space that the lines of the several classes of one column share.
 _SHARED, _BAR_HEIGHT = 0.6, 0.7
 
@@ -204,7 +207,7 @@ class RelevanceDisplay:
         order = np.argsort(-np.log(medians).mean(axis=0), kind="stable")
         self.order_ = order[:max_features]
         n_rows, n_functions = len(self.order_), len(self.relevance)
-        height = (0.24 + 0.1 * (n_functions - 1)) * n_rows + 1.6
+        height = (_ROW + _FUNCTION * (n_functions - 1)) * n_rows + 1.6
         self.ax_ = single_axes(ax, (7.5, height))
         self.figure_ = self.ax_.figure
         rows = np.arange(n_rows)
@@ -300,7 +303,11 @@ def _length_scales(fitted: Fitted, trace: Trace, wanted: str | None) -> str:
 def _spread(fitted: Fitted, X: Any) -> Array:
     """Return the standard deviation of each column; NaN for one that is constant."""
     estimator = fitted.estimator
-    rows = estimator.X_train_ if X is None else estimator._validate_new(fitted.transform(X))
+    rows = estimator.X_train_
+    if X is not None:
+        rows = fitted.transform(X)
+        as_matrix("X", rows)  # in our words; scikit-learn compares the columns with those of fit
+        rows = validate_data(estimator, rows, dtype=np.float64, reset=False)
     spread = varying_spread(as_matrix("X", rows))
     assert spread is not None  # it is a matrix of numbers
     if not spread.any():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,11 +18,17 @@ GREY, PALE_GREY = "0.35", "0.8"
 # Of nested intervals, the widest one first.
 BLUES = ("#D6E8F4", "#9CC7E2", "#5FA3CF")
 SMALL = 8
+# Lines of a column of a legend; letters of a line of one that stands inside of the axes.
+_LONGEST_LEGEND, _NARROW_LEGEND = 24, 18
 # Powers of ten of numbers that are written out, and intervals of an axis, at most.
 _WRITTEN_OUT, _N_TICKS = (-4, 9), 5
 # Ratios of the ends of a logarithmic axis; up to each it has ticks at these digits.
 _NARROW = 5.0
-_DIGITS = ((30.0, (1.0, 2.0, 5.0)), (3e3, (1.0, 3.0)), (np.inf, (1.0,)))
+_DIGITS = ((30.0, (1.0, 2.0, 5.0)), (300.0, (1.0, 3.0)), (np.inf, (1.0,)))
+# Linear intervals of a narrower one: its numbers need more digits below a ratio of 1.3.
+_N_LINEAR, _N_LONG, _LONG = 3, 2, 1.3
+# Powers of ten of numbers that are written out on a logarithmic axis.
+_PLAIN = (-3, 3)
 
 
 def colours_of(n: int) -> list[str]:
@@ -56,12 +64,20 @@ def label_log_axis(axis: Any, low: float, high: float) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     if high / low < _NARROW:
-        axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+        n = _N_LONG if high / low < _LONG else _N_LINEAR
+        axis.set_major_locator(MaxNLocator(n, steps=[1, 2, 2.5, 4, 5, 10]))
     else:
         subs = next(digits for ratio, digits in _DIGITS if high / low <= ratio)
         axis.set_major_locator(LogLocator(subs=subs, numticks=5))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(_plain))
+
+
+def whole_numbers(axis: Any) -> None:
+    """Put ticks at whole numbers only, a few."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(_N_TICKS, integer=True, steps=[1, 2, 5, 10]))
 
 
 def plain_numbers(axis: Any, n_most: float = np.inf) -> None:
@@ -92,16 +108,19 @@ def concise_dates(axis: Any) -> None:
 
 
 def _plain(value: float, position: int) -> str:
-    """Return a number as people write it, long powers of ten as such."""
+    """Return a number as people write it, long ones with a power of ten."""
     if value <= 0.0:  # a tick that a linear locator put beyond the end
         return ""
-    exponent = round(np.log10(value))
-    if -3 < exponent < 4 or not np.isclose(value, 10.0**exponent, rtol=1e-9):
+    exponent = int(np.floor(np.log10(value * (1.0 + 1e-9))))
+    if _PLAIN[0] <= exponent <= _PLAIN[1]:
         return f"{value:g}"
-    return f"$10^{{{exponent}}}$"
+    digits = f"{value / 10.0**exponent:g}"
+    return f"$10^{{{exponent}}}$" if digits == "1" else rf"${digits}\cdot10^{{{exponent}}}$"
 
 
-def draw_bands(ax: Any, x: Any, intervals: Any, levels: Sequence[float]) -> list[Any]:
+def draw_bands(
+    ax: Any, x: Any, intervals: Any, levels: Sequence[float], of_what: str = "interval"
+) -> list[Any]:
     """Draw nested intervals around a curve, the widest one first; return the bands.
 
     Parameters
@@ -113,13 +132,34 @@ def draw_bands(ax: Any, x: Any, intervals: Any, levels: Sequence[float]) -> list
         Lower and upper ends.
     levels : sequence of float
         Probability of each interval.
+    of_what : str
+        What stands after the percentage in the legend.
     """
     bands = []
     shades = shades_of(len(levels))
     for ends, level, shade in zip(np.asarray(intervals), levels, shades, strict=True):
-        style = {"color": shade, "linewidth": 0, "label": f"{100 * level:g} % interval"}
+        style = {"color": shade, "linewidth": 0, "label": f"{100 * level:g} % {of_what}"}
         bands.append(ax.fill_between(x, *ends.T, **style))
     return bands
+
+
+def draw_legend(ax: Any, *, beside: bool) -> None:
+    """Draw the legend beside the axes, or inside, where there is most room.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    beside : bool
+        Whether the figure has room for it; those of users may not, and their axes be narrow.
+    """
+    handles, labels = ax.get_legend_handles_labels()
+    if not beside:
+        labels = [textwrap.fill(label, _NARROW_LEGEND, drop_whitespace=False) for label in labels]
+        ax.legend(handles, labels, fontsize=SMALL, framealpha=0.9)
+        return
+    n_columns = math.ceil(len(labels) / _LONGEST_LEGEND)
+    place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+    ax.legend(fontsize=SMALL, frameon=False, ncols=n_columns, **place)
 
 
 def hide_frame(ax: Any) -> None:

@@ -23,14 +23,49 @@ def as_legend_label(name: Any, n_most: int = 26) -> str:
     return f" {label}" if label.startswith("_") else label
 
 
+def short_number(value: float, n_digits: int = 4) -> str:
+    """Return a number as people write it, rounded to so many digits, or to a whole number.
+
+    Examples
+    --------
+    >>> [short_number(x) for x in (0.123456, 3.0, 1851.2, 652000.4, 1e12, 1.5e-7)]
+    ['0.1235', '3', '1851', '652000', '1e+12', '1.5e-07']
+    """
+    return f"{value:.0f}" if 10.0**n_digits <= abs(value) < 1e9 else f"{value:.{n_digits}g}"
+
+
 def in_lines(name: str, width: int) -> str:
-    """Return a name in lines of at most so many letters, broken between its parts."""
+    """Return a name in lines of at most so many letters, broken between its parts.
+
+    The column in brackets stays whole; the class stands alone rather than the hyperparameter
+    is broken.
+
+    Examples
+    --------
+    >>> print(in_lines("Iris setosa: k1__k2__length_scale[petal width (cm)]", 22))
+    Iris setosa:
+    k1__k2__length_scale
+    [petal width (cm)]
+    """
+    start = name.find("[") if name.endswith("]") else len(name)
+    lines, column = [name[:start]], name[start:]
+    for between in (r"(?<=: )", r"(?<=__)"):
+        lines = [part for line in lines for part in _broken(line, width, between)]
+    if not column or len(lines[-1] + column) <= width:
+        lines[-1] += column
+    else:
+        lines.append(column)
+    return "\n".join(as_label(line.strip(), width) for line in lines if line)
+
+
+def _broken(line: str, width: int, between: str) -> list[str]:
+    """Return a line in parts that are short enough, if it can be broken there."""
     lines = [""]
-    for part in re.findall(r"\[.*\]|.*?(?:__|: |(?=\[)|$)", name, flags=re.DOTALL):
+    for part in re.split(between, line) if len(line) > width else [line]:
         if lines[-1] and len(lines[-1] + part) > width:
             lines.append("")
         lines[-1] += part
-    return "\n".join(as_label(line, width) for line in lines).strip()
+    return lines
 
 
 def wrap(text: str, width: int = _NOTE_WIDTH) -> str:

@@ -14,7 +14,7 @@ from ..likelihoods._validation import check_whole
 from ._checks import unwrap
 from ._figures import panels, require_matplotlib
 from ._quantities import choose, quantities_of, worst
-from ._style import GREY, SMALL, colours_of, hide_frame, label_log_axis
+from ._style import GREY, SMALL, colours_of, hide_frame, label_log_axis, whole_numbers
 from ._text import as_label, wrap
 
 _LONGEST_TITLE = 55
@@ -22,6 +22,8 @@ _LONGEST_TITLE = 55
 _LEGEND_COLUMNS, _LEGEND_LINE, _BELOW_LABEL = 4, 0.2, 34.0
 # Draws that a bin of ranks holds on average, at least; and bins, at most.
 _DRAWS_PER_BIN, _MOST_BINS = 10, 20
+# Chains of so many draws have dots.
+_FEW_DRAWS = 50
 
 
 class TraceDisplay:
@@ -204,12 +206,17 @@ class TraceDisplay:
 
     def _draw_chains(self, i: int, ax: Any) -> list[Any]:
         lines = []
+        is_short = self.draws.shape[2] <= _FEW_DRAWS
+        style: dict[str, Any] = {"linewidth": 0.5}
+        if is_short:  # of lines alone one would not see where the draws are
+            style = {"linewidth": 1.0, "marker": "o", "markersize": 3.0}
         for chain, colour in zip(self.draws[i], colours_of(len(self.draws[i])), strict=True):
             number = np.arange(1, len(chain) + 1)
-            lines += ax.plot(number, chain, color=colour, linewidth=0.5, alpha=0.8)
+            lines += ax.plot(number, chain, color=colour, alpha=0.8, **style)
         if self.log_scale is not None and self.log_scale[i]:
             ax.set_yscale("log")
             label_log_axis(ax.yaxis, self.draws[i].min(), self.draws[i].max())
+        whole_numbers(ax.xaxis)
         return lines
 
     def _diagnosis(self, i: int) -> str:
@@ -236,6 +243,8 @@ def _draw_ranks(draws: Array, ax: Any) -> list[Any]:
     ax.axhline(n_draws / n_bins, color=GREY, linestyle=":", linewidth=1.0)
     ax.set_ylim(bottom=0.0)
     ax.set_ylabel("draws in bin")
+    whole_numbers(ax.xaxis)
+    whole_numbers(ax.yaxis)
     return histograms
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
+from scipy.special import logit, ndtri, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -20,14 +20,15 @@ from ._inputs import (
     as_random_state,
     check_quantiles,
     check_sample_weight,
+    check_threshold,
     interval_ends,
     new_labels,
     new_vector,
 )
-from ._latent_predictions import LatentPredictions
+from ._latent_predictions import LatentPredictions, latent_exceedance
 from ._logistic_counts import binomial_log_pmf
 from ._mixtures import log_mean_exp, normal_nodes, normal_quantiles, softmax_probabilities
-from ._prediction import sample_latent
+from ._prediction import CHUNK_BYTES, sample_latent
 
 # For each draw; different draws have different nodes of one sequence.
 _N_SOFTMAX_NODES = 64
@@ -68,15 +69,15 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
         """
         X = self._validate_new(X)
         mean_probabilities = _mean_softmax if self._is_softmax else self._mean_link
-        parts = [mean_probabilities(mean, variance) for mean, variance in self._chunks(X)]
+        parts = [mean_probabilities(mean, variance) for _, mean, variance in self._chunks(X)]
         probabilities = np.concatenate(parts)
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
-    def _chunks(self, X: Any) -> Iterator[tuple[_EachFunction, _EachFunction]]:
-        """Yield means and variances of the latent functions, for some rows at a time."""
+    def _chunks(self, X: Any) -> Iterator[tuple[slice, _EachFunction, _EachFunction]]:
+        """Yield some rows at a time, and means and variances of the latent functions there."""
         for chunk in zip(*(draws.chunks(X) for draws in self._posterior_draws()), strict=True):
-            _, mean, variance = zip(*chunk, strict=True)
-            yield mean, variance
+            rows, mean, variance = zip(*chunk, strict=True)
+            yield rows[0], mean, variance
 
     def _mean_link(self, mean: _EachFunction, variance: _EachFunction) -> Array:
         """Return the probabilities of independent models, a column for each class."""
@@ -167,26 +168,85 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
         """
         quantiles = check_quantiles(quantiles)
         X = self._validate_new(X)
-        parts = [
-            self._likelihood.link(normal_quantiles(mean[0], variance[0], quantiles))
-            if len(mean) == 1
-            else self._class_quantiles(mean, variance, quantiles)
-            for mean, variance in self._chunks(X)
-        ]
-        return np.concatenate(parts)
+        functions = self._posterior_draws()
+        if len(functions) == 1:
+            latent = np.empty((len(X), len(quantiles)))
+            for rows, mean, variance in functions[0].chunks(X):
+                latent[rows] = normal_quantiles(mean, variance, quantiles)
+            return np.asarray(self._likelihood.link(latent))
+        values = np.empty((len(X), len(functions), len(quantiles)))
+        for rows, samples in self._class_samples(X):
+            values[rows] = np.quantile(samples, quantiles, axis=1).T
+        return values
 
-    def _class_quantiles(
-        self, means: _EachFunction, variances: _EachFunction, quantiles: Array
-    ) -> Array:
-        """Return quantiles over latent values on fixed nodes, all draws together."""
-        mean, variance = np.array(means), np.array(variances)
-        nodes = [normal_nodes(_N_QUANTILE_NODES, len(mean), d) for d in range(mean.shape[1])]
-        # Axes: class, draw, node, row.
-        latent = mean[:, :, None, :] + np.einsum(
-            "cdr,dnc->cdnr", np.sqrt(variance), np.array(nodes)
-        )
-        flat = self._shares(latent, axis=0).reshape(len(mean), -1, mean.shape[2])
-        return np.moveaxis(np.quantile(flat, quantiles, axis=1), 0, -1).transpose(1, 0, 2)
+    def predict_exceedance(self, X: Any, threshold: Any) -> Array:
+        """Return the posterior probability that the probability of a class is above a threshold.
+
+        It is computed, not simulated, and goes with `predict_quantiles`: above the quantile q is
+        the posterior probability 1 - q. With several latent functions both are over the same
+        fixed low-discrepancy nodes, 8 for each draw, and agree up to one node.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        threshold : float or array-like of shape (n_samples,)
+            For all rows, or one for each. A number between 0 and 1: all probabilities are above
+            smaller ones, and none above larger ones.
+
+        Returns
+        -------
+        probability : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes of the probability of ``classes_[1]``, for more, or softmax, of
+            every class.
+
+        Raises
+        ------
+        ValueError
+            For a threshold of another shape, and NaN.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skgpmcmc import MCMCGaussianProcessClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> X, y = X[50::5, 2:], y[50::5]
+        >>> model = MCMCGaussianProcessClassifier(n_warmup=100, n_draws=100, random_state=0)
+        >>> model.fit(X, y).predict_exceedance([[4.0, 1.2], [6.0, 2.2]], 0.5).round(1)
+        array([0., 1.])
+        """
+        X = self._validate_new(X)
+        threshold = check_threshold(threshold, len(X))
+        functions = self._posterior_draws()
+        if len(functions) == 1:
+            inverse_link = logit if self._is_logit else ndtri
+            return latent_exceedance(functions[0], X, inverse_link(np.clip(threshold, 0.0, 1.0)))
+        probability = np.empty((len(X), len(functions)))
+        for rows, samples in self._class_samples(X):
+            probability[rows] = (samples > threshold[rows]).mean(axis=1).T
+        probability[threshold <= 0.0] = 1.0  # also of samples that are too small for a float
+        return probability
+
+    def _class_samples(self, X: Any) -> Iterator[tuple[slice, Array]]:
+        """Yield some rows at a time, and the classes' probabilities there on fixed nodes.
+
+        They have the shape (n_classes, n_nodes, n_rows), all draws together.
+        """
+        for rows, means, variances in self._chunks(X):
+            mean, scale = np.array(means), np.sqrt(variances)
+            n_classes, n_draws, n_rows = mean.shape
+            nodes = np.array(
+                [normal_nodes(_N_QUANTILE_NODES, n_classes, d) for d in range(n_draws)]
+            )
+            size = max(1, CHUNK_BYTES // (8 * n_classes * n_draws * _N_QUANTILE_NODES))
+            for start in range(0, n_rows, size):
+                some = slice(start, min(start + size, n_rows))
+                # Axes: class, draw, node, row.
+                latent = mean[:, :, None, some] + np.einsum(
+                    "cdr,dnc->cdnr", scale[:, :, some], nodes
+                )
+                samples = self._shares(latent, axis=0).reshape(n_classes, -1, latent.shape[3])
+                yield slice(rows.start + some.start, rows.start + some.stop), samples
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, trials: Any = None) -> float:
         """Return the accuracy, the share of labels or trials that `predict` gets right.

@@ -17,10 +17,11 @@ from ._inputs import (
     as_random_state,
     check_quantiles,
     check_sample_weight,
+    check_threshold,
     interval_ends,
     new_vector,
 )
-from ._latent_predictions import LatentPredictions
+from ._latent_predictions import LatentPredictions, latent_exceedance
 from ._logistic_counts import negative_binomial_log_pmf, negative_binomial_quantiles
 from ._mixtures import log_mean_exp, normal_quantiles
 from ._prediction import sample_latent, spread
@@ -36,13 +37,13 @@ class CountPredictions(RegressorMixin, LatentPredictions):
     # Set by fit. The last two are the rate of all its rows, and their mean deviance from it.
     _is_poisson: bool
     _fixed_dispersion: float | None
-    _had_exposure: bool
+    exposure_range_: tuple[float, float]
     _constant_rate: float
     _constant_deviance: float
 
     def _warn_without_exposure(self, exposure: Any, method: str) -> None:
         """Warn where counts in unequal exposures are compared with rates per unit."""
-        if self._had_exposure and exposure is None:
+        if self.exposure_range_ != (1.0, 1.0) and exposure is None:
             warn_user(
                 f"{method} takes the exposure of every row for 1, but fit was given other "
                 "exposures. Pass exposure=...; in cross-validation, turn scikit-learn's metadata "
@@ -103,6 +104,46 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         for rows, mean, variance in self._posterior_draws()[0].chunks(X):
             ends[rows] = normal_quantiles(mean, variance, quantiles)
         return expected_counts(ends, np.ones(1))
+
+    def predict_exceedance(self, X: Any, threshold: Any) -> Array:
+        """Return the posterior probability that the rate per unit of exposure is above a threshold.
+
+        It is computed, not simulated, and goes with `predict_interval`: above the upper end of
+        90 % intervals is the probability 5 %. (`predict_quantiles` is of new counts, which have
+        noise besides.)
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        threshold : float or array-like of shape (n_samples,)
+            For all rows, or one for each, in events per unit of exposure; may be infinite. All
+            rates are above zero.
+
+        Returns
+        -------
+        probability : ndarray of shape (n_samples,)
+            Of a rate that is larger than the threshold.
+
+        Raises
+        ------
+        ValueError
+            For a threshold of another shape, and NaN.
+
+        Examples
+        --------
+        >>> from skgpmcmc import MCMCCoxProcessRegressor
+        >>> from skgpmcmc.datasets import load_coal_mining
+        >>> X, y = load_coal_mining(return_X_y=True)
+        >>> model = MCMCCoxProcessRegressor(n_warmup=50, n_draws=50, random_state=0).fit(X, y)
+        >>> early, late = model.predict_exceedance(X[[10, -10]], 1.5)
+        >>> bool(early > 0.99), bool(late < 0.05)
+        (True, True)
+        """
+        X = self._validate_new(X)
+        threshold = np.maximum(check_threshold(threshold, len(X)), 0.0)
+        with np.errstate(divide="ignore"):
+            return latent_exceedance(self._posterior_draws()[0], X, np.log(threshold))
 
     def predict_quantiles(self, X: Any, quantiles: Any, exposure: Any = None) -> Array:
         """Return predictive quantiles of new counts.

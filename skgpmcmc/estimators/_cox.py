@@ -134,6 +134,10 @@ class MCMCCoxProcessRegressor(CountPredictions):
     X_train_ : array-like of shape (n_latent, n_features)
         Distinct training inputs, sorted. On a grid (see Notes) all of its points: those without
         data too.
+    is_observed_ : ndarray of bool of shape (n_latent,)
+        Which rows of `X_train_` have data; all of them, but for a grid.
+    exposure_range_ : tuple of two float
+        The smallest and the largest exposure; 1 and 1 where there was none.
     n_features_in_ : int
         Number of features seen by `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -317,9 +321,10 @@ class MCMCCoxProcessRegressor(CountPredictions):
         def defaults(spec: HyperparameterSpec, element: int) -> Any:
             return _DISPERSION_PRIOR if spec.name == "dispersion" else scaled(spec, element)
 
-        self._had_exposure = bool((exposure != 1.0).any())
+        self.exposure_range_ = float(exposure.min()), float(exposure.max())
         per_row = {"sample_weight": weights, "exposure": exposure}
         self._observed = Observed([[likelihood]], numbers, y, per_row)
+        self.is_observed_ = np.isin(np.arange(len(self.X_train_)), self._observed.places())
         self._sample(kernel, [[likelihood]], defaults=defaults, grid=grid)
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import reprlib
 import warnings
 from numbers import Integral, Real
 from typing import Any
@@ -176,6 +177,15 @@ def number_per_row(name: str, values: Any, n_samples: int, *, zero: bool, hint: 
         For a wrong shape, and for numbers that are negative, zero where that is not
         allowed, or not finite.
     """
+    numbers = _number_or_vector(name, values, n_samples, hint)
+    allowed = np.isfinite(numbers) & (numbers >= 0.0 if zero else numbers > 0.0)
+    what = "finite and >= 0" if zero else "positive and finite"
+    check_rows(numbers, allowed, name, what, _DROP_ROWS if numbers.ndim and not zero else "")
+    return np.array(np.broadcast_to(numbers, (n_samples,)))
+
+
+def _number_or_vector(name: str, values: Any, n_samples: int, hint: str = "") -> Array:
+    """Return a number, or one for each row; raise a ValueError for another shape."""
     numbers = as_floats(name, values)
     if numbers.shape not in ((), (n_samples,)):
         is_column = numbers.shape == (n_samples, 1)
@@ -185,9 +195,24 @@ def number_per_row(name: str, values: Any, n_samples: int, *, zero: bool, hint: 
             + " Make the column flat by numpy.ravel." * is_column
             + hint * (numbers.ndim == 1)
         )
-    allowed = np.isfinite(numbers) & (numbers >= 0.0 if zero else numbers > 0.0)
-    what = "finite and >= 0" if zero else "positive and finite"
-    check_rows(numbers, allowed, name, what, _DROP_ROWS if numbers.ndim and not zero else "")
+    return numbers
+
+
+def check_threshold(threshold: Any, n_samples: int) -> Array:
+    """Return one threshold for each row, given such, or one for all; they may be infinite.
+
+    Raises
+    ------
+    ValueError
+        For a wrong shape, and for what is no number: NaN, None, booleans.
+    """
+    if threshold is None or np.asarray(threshold).dtype.kind == "b":
+        raise ValueError(
+            f"threshold must be a number, or a number for each row; got {reprlib.repr(threshold)}."
+        )
+    numbers = _number_or_vector("threshold", threshold, n_samples)
+    hint = " Nothing is above or below NaN; inf and -inf are allowed."
+    check_rows(numbers, ~np.isnan(numbers), "threshold", "a number", hint)
     return np.array(np.broadcast_to(numbers, (n_samples,)))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from .._linalg import Array
 from ._base import BaseMCMCGaussianProcess
 from ._grid_prediction import GridPosteriorDraws
-from ._mixtures import total_moments
+from ._mixtures import normal_exceedance, total_moments
 from ._prediction import PosteriorDraws, check_covariance_memory
 
 
@@ -94,6 +94,14 @@ def latent_moments(draws: PosteriorDraws, X: Any) -> tuple[Array, Array]:
     for rows, means, variances in draws.chunks(X):
         mean[rows], variance[rows] = total_moments(means, variances)
     return mean, variance
+
+
+def latent_exceedance(draws: PosteriorDraws, X: Any, threshold: Array) -> Array:
+    """Return the probability that f is above the threshold of each row, averaged over the draws."""
+    probability = np.empty(len(X))
+    for rows, means, variances in draws.chunks(X):
+        probability[rows] = normal_exceedance(threshold[rows], means, variances)
+    return probability
 
 
 def latent_covariance(draws: PosteriorDraws, X: Any) -> tuple[Array, Array]:

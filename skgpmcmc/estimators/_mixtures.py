@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from .._linalg import Array
-from ._normal_quantiles import quantiles_with_noise
+from ._normal_quantiles import Noise, exceedance_with_noise, quantiles_with_noise
 from ._quadrature import HALF_LOG_2PI
 from ._search import by_row
 
@@ -126,8 +126,36 @@ def normal_quantiles(mean: Array, variance: Array, quantiles: ArrayLike) -> Arra
     >>> normal_quantiles(mean, variance, [0.0, 0.5, 0.975]).round(4)
     array([[  -inf, 1.    , 3.6461]])
     """
-    none = np.zeros((1, len(mean))), np.ones((1, len(mean)))
+    none = _no_noise(mean)
     return quantiles_with_noise(mean, variance, quantiles, lambda tail: (none,))
+
+
+def normal_exceedance(threshold: Array, mean: Array, variance: Array) -> Array:
+    """Return probabilities of values above thresholds, of equal mixtures of normal distributions.
+
+    Parameters
+    ----------
+    threshold : ndarray of shape (n_rows,)
+        One for each row, also infinite.
+    mean, variance : ndarray of shape (n_draws, n_rows)
+        Of the components; one of no variance is an atom, which is not above itself.
+
+    Returns
+    -------
+    probability : ndarray of shape (n_rows,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean, variance = np.array([[0.0], [2.0]]), np.array([[1.0], [1.0]])
+    >>> normal_exceedance(np.array([3.6461]), mean, variance).round(4)
+    array([0.025])
+    """
+    return exceedance_with_noise(threshold, mean, variance, _no_noise(mean))
+
+
+def _no_noise(mean: Array) -> Noise:
+    return np.zeros((1, len(mean))), np.ones((1, len(mean)))
 
 
 def softmax_probabilities(mean: Array, variance: Array, nodes: Array) -> Array:

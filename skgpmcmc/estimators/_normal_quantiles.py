@@ -1,4 +1,4 @@
-"""Quantiles of mixtures of normal distributions, with or without noise on top."""
+"""Quantiles and tails of mixtures of normal distributions, with or without noise on top."""
 
 from __future__ import annotations
 
@@ -66,6 +66,34 @@ def quantiles_with_noise(
     return solve_each(quantiles, solve, len(means), -np.inf)
 
 
+def exceedance_with_noise(threshold: Array, mean: Array, variance: Array, noise: Noise) -> Array:
+    """Return probabilities of values above thresholds, where `quantiles_with_noise` has quantiles.
+
+    Parameters
+    ----------
+    threshold : ndarray of shape (n_rows,)
+        One for each row, also infinite.
+    mean, variance : ndarray of shape (n_draws, n_rows)
+        Of the latent function.
+    noise : tuple of two ndarray of shape (n_nodes, n_draws)
+        Variances of normal noise, and their weights.
+
+    Returns
+    -------
+    probability : ndarray of shape (n_rows,)
+        Of values that are strictly larger.
+    """
+    means, variances = by_row(mean), by_row(variance)
+    probability = np.empty(len(means))
+    for start in range(0, len(means), _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        x = threshold[rows, np.newaxis]
+        probability[rows] = _normal_mixture(x, means[rows], variances[rows], noise, -1.0)[0]
+    # Where noise overflows, it has no side of minus infinity; and weights sum to one but for
+    # rounding.
+    return np.where(np.isneginf(threshold), 1.0, np.minimum(probability, 1.0))
+
+
 def _search(
     mean: Array,
     variance: Array,
@@ -99,7 +127,8 @@ def _normal_mixture(
     x: Array, mean: Array, variance: Array, noise: Noise, sign: float
 ) -> tuple[Array, Array]:
     """Return the probability of values up to x (sign 1) or beyond (-1), and the density."""
-    distance = x - mean
+    with np.errstate(over="ignore"):
+        distance = x - mean
     probability, density = np.zeros(len(mean)), np.zeros(len(mean))
     for extra, weight in zip(*noise, strict=True):
         with np.errstate(all="ignore"):

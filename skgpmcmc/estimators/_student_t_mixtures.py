@@ -1,4 +1,4 @@
-"""Predictive densities and quantiles with Student-t noise, averaged over posterior draws.
+"""Predictive densities, quantiles and tails with Student-t noise, averaged over posterior draws.
 
 Student-t noise is normal noise of variance ``s2 e^-u`` where u is the logarithm of a
 Gamma(nu / 2, nu / 2) variable, so that given a draw ``y ~ N(mean, variance + s2 e^-u)``. Every
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._linalg import Array
-from ._normal_quantiles import quantiles_with_noise
+from ._normal_quantiles import Noise, exceedance_with_noise, quantiles_with_noise
 from ._quadrature import (
     DROP,
     HALF_LOG_2PI,
@@ -27,6 +27,8 @@ from ._quadrature import (
 # a first guess, found with far fewer nodes, to exp(-_GUESS_DROP).
 _TAIL_DROP = 15.0
 _GUESS_DROP = 4.0
+# Tails beyond a threshold have this accuracy down to the probability exp(-_LOG_TAIL), 1e-12.
+_LOG_TAIL = 27.6
 # Halvings of a bracket of a mode: its width is a fraction of a lattice step, at any scale.
 _N_HALVINGS = 40
 
@@ -59,18 +61,53 @@ def student_t_quantiles(
     array([[ 0.,  1., inf]])
     """
 
-    def noise(drop: float) -> tuple[Array, Array]:
-        nodes, weights = log_gamma_nodes(0.5 * nu, drop, _n_nodes(nu, drop))
-        with np.errstate(over="ignore"):
-            return scale2 * np.exp(-nodes), weights
+    def noise(drop: float) -> Noise:
+        return _noise(scale2, degrees_of_freedom, drop)
 
-    nu, scale2 = np.asarray(degrees_of_freedom, float), np.asarray(scale2, float)
     return quantiles_with_noise(
         mean,
         variance,
         quantiles,
         lambda tail: (noise(_GUESS_DROP), noise(_TAIL_DROP - np.log(tail))),
     )
+
+
+def student_t_exceedance(
+    threshold: Array, mean: Array, variance: Array, scale2: Array, degrees_of_freedom: Array
+) -> Array:
+    """Return probabilities that y = f + sqrt(scale2) t_nu is above thresholds, over equal draws.
+
+    Accurate to 1e-6 of the smaller tail, or to 1e-18 where that is less than 1e-12, from nu = 0.1
+    up.
+
+    Parameters
+    ----------
+    threshold : ndarray of shape (n_rows,)
+        One for each row, also infinite.
+    mean, variance, scale2, degrees_of_freedom
+        As for `student_t_quantiles`.
+
+    Returns
+    -------
+    probability : ndarray of shape (n_rows,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> zero, one = np.zeros((1, 1)), np.ones(1)
+    >>> student_t_exceedance(one, zero, zero, one, one).round(6)
+    array([0.25])
+    """
+    noise = _noise(scale2, degrees_of_freedom, _TAIL_DROP + _LOG_TAIL)
+    return exceedance_with_noise(threshold, mean, variance, noise)
+
+
+def _noise(scale2: Array, degrees_of_freedom: Array, drop: float) -> Noise:
+    """Return Student-t noise as a mixture of normal ones; see `log_gamma_nodes`."""
+    nu = np.asarray(degrees_of_freedom, float)
+    nodes, weights = log_gamma_nodes(0.5 * nu, drop, _n_nodes(nu, drop))
+    with np.errstate(over="ignore"):
+        return np.asarray(scale2, float) * np.exp(-nodes), weights
 
 
 def _n_nodes(nu: Array, drop: float) -> int:

@@ -17,6 +17,7 @@ from ._inputs import (
     as_random_state,
     check_quantiles,
     check_sample_weight,
+    check_threshold,
     interval_ends,
     new_vector,
 )
@@ -26,9 +27,13 @@ from ._latent_predictions import (
     latent_covariance,
     latent_moments,
 )
-from ._mixtures import log_mean_exp, normal_log_density, normal_quantiles
+from ._mixtures import log_mean_exp, normal_exceedance, normal_log_density, normal_quantiles
 from ._prediction import PosteriorDraws, check_covariance_memory, sample_latent, spread
-from ._student_t_mixtures import student_t_log_density, student_t_quantiles
+from ._student_t_mixtures import (
+    student_t_exceedance,
+    student_t_log_density,
+    student_t_quantiles,
+)
 
 
 class TargetPredictions(RegressorMixin, LatentPredictions):
@@ -186,11 +191,58 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
         level, nu = self._noise()
         values = np.empty((len(X), len(quantiles)))
         for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            if np.isinf(nu).all() or not level.any():
+            if _is_normal(level, nu):
                 values[rows] = normal_quantiles(mean, variance + level[:, None], quantiles)
             else:
                 values[rows] = student_t_quantiles(mean, variance, level, nu, quantiles)
         return self._y_mean + self._y_scale * values
+
+    def predict_exceedance(self, X: Any, threshold: Any) -> Array:
+        """Return the predictive probability that a new observation is above a threshold.
+
+        It is computed, not simulated, and goes with `predict_quantiles`: above the quantile q is
+        the probability 1 - q.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        threshold : float or array-like of shape (n_samples,)
+            For all rows, or one for each, in the units of y; may be infinite.
+
+        Returns
+        -------
+        probability : ndarray of shape (n_samples,)
+            Of a new observation, noise and all, that is larger than the threshold.
+
+        Raises
+        ------
+        ValueError
+            For a threshold of another shape, and NaN.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skgpmcmc import MCMCGaussianProcessRegressor
+        >>> X = np.linspace(0.0, 6.0, 30)[:, None]
+        >>> y = np.sin(X[:, 0])
+        >>> model = MCMCGaussianProcessRegressor(n_warmup=100, n_draws=100, random_state=0)
+        >>> model.fit(X, y).predict_exceedance([[1.5], [4.5]], 0.5).round(2)
+        array([1., 0.])
+        """
+        X = self._validate_new(X)
+        threshold = check_threshold(threshold, len(X))
+        with np.errstate(over="ignore"):
+            threshold = (threshold - self._y_mean) / self._y_scale
+        level, nu = self._noise()
+        probability = np.empty(len(X))
+        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
+            probability[rows] = (
+                normal_exceedance(threshold[rows], mean, variance + level[:, None])
+                if _is_normal(level, nu)
+                else student_t_exceedance(threshold[rows], mean, variance, level, nu)
+            )
+        return probability
 
     def log_predictive_density(self, X: Any, y: Any) -> Array:
         """Return the logarithm of the predictive density of new observations.
@@ -213,7 +265,7 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
         level, nu = self._noise()
         density = np.empty(len(X))
         for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            if np.isinf(nu).all() or not level.any():
+            if _is_normal(level, nu):
                 each = normal_log_density(scaled[rows], mean, variance + level[:, None])
             else:
                 each = student_t_log_density(scaled[rows], mean, variance, level, nu)
@@ -279,3 +331,8 @@ def _new_targets(X: Any, y: Any) -> Array:
     check_rows(y, np.isfinite(y), "y", "finite")
     check_consistent_length(X, y)
     return y
+
+
+def _is_normal(level: Array, nu: Array) -> bool:
+    """Whether new noise of these squared scales and degrees of freedom is normal, or none."""
+    return bool(np.isinf(nu).all() or not level.any())
