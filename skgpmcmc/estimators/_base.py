@@ -106,8 +106,10 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
                 raise ValueError(f"{name} must be a number, not a bool; got {value!r}.")
         if self.kernel is not None:
             check_hyperparameters(self.kernel)
-        for name, reason in self._not_sampled().items():
-            if name in (self.priors or {}):
+        not_sampled = self._not_sampled()
+        for name in self.priors or {}:
+            reason = not_sampled.get(str(name).partition("[")[0])
+            if reason is not None:
                 raise ValueError(
                     f"priors has an entry for {name!r}, which is not sampled: {reason}."
                 )
@@ -176,6 +178,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             "grid": grid,
             "priors": self.priors,
             "mean": self.mean,
+            "feature_names": getattr(self, "feature_names_in_", None),
             "unset_bounds": None if self.kernel is None else SKLEARN_BOUNDS,
             **model_options,
         }
