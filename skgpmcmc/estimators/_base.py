@@ -27,6 +27,7 @@ from ._convergence import warn_once
 from ._defaults import SKLEARN_BOUNDS
 from ._export import Reports
 from ._inputs import as_objects, check_memory, explain_inputs, memory_of_chain
+from ._prior_table import PriorTable
 from ._running import run_chains_of
 from ._state import from_plain, to_plain
 from ._updates import follows_trajectories, on_grid, without_moves
@@ -215,10 +216,8 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         n_draws = traces[0].n_draws
         self.n_iter_ = self.n_warmup + n_draws * self.thin
         layout = traces[0].layout
-        self.priors_ = {
-            name: [prior.distribution for prior in layout.priors[where]]
-            for name, where in layout.groups.items()
-        }
+        groups = {name: layout.priors[where] for name, where in layout.groups.items()}
+        self.priors_ = PriorTable.of(groups, getattr(self, "feature_names_in_", None))
         stopped = ""
         if n_draws < self.n_draws:
             stopped = (

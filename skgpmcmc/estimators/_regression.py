@@ -113,6 +113,7 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
     priors_ : dict
         Name of a hyperparameter -> list of the prior of each element, a frozen scipy.stats
         distribution on the natural scale (also cut to bounds that the kernel sets).
+        Prints as a table of families, medians, 90 % ranges and origins; has `to_frame`.
     posterior_ : dict
         Name of a hyperparameter -> draws on the natural scale, shape
         (n_chains, n_draws), or (n_chains, n_draws, size).

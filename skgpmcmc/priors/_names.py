@@ -18,7 +18,7 @@ Place = tuple[str, int]
 
 
 class Given(NamedTuple):
-    """What the user gave for one scalar.
+    """What is given for one scalar.
 
     Attributes
     ----------
@@ -26,10 +26,13 @@ class Given(NamedTuple):
         As it was given; not checked.
     name : str
         What the user knows the scalar as.
+    origin : str
+        Where the distribution comes from; see `HyperPrior`.
     """
 
     distribution: Any
     name: str
+    origin: str = "given"
 
 
 def element_names(name: str, size: int, columns: Sequence[str] | None = None) -> list[str]:

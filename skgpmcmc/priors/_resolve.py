@@ -111,15 +111,32 @@ def resolve_priors(
     resolved = []
     for spec in specs:
         for index in range(spec.size):
-            name = spec.element_name(index)
-            entry = given.get((spec.name, index)) or Given(defaults(spec, index), name)
             bounds = _bounds_of(spec, index, unset_bounds)
+            entry = given.get((spec.name, index)) or _default(spec, index, defaults, bounds)
             prior = HyperPrior(
-                entry.distribution, log_scale=spec.log_scale, bounds=bounds, name=entry.name
+                entry.distribution,
+                log_scale=spec.log_scale,
+                bounds=bounds,
+                name=entry.name,
+                origin=entry.origin,
             )
-            prior.name = name  # only messages about what the user gave have the user's name
+            # Only messages about what the user gave have the user's name for it.
+            prior.name = spec.element_name(index)
             resolved.append(prior)
     return resolved
+
+
+def _default(
+    spec: HyperparameterSpec,
+    index: int,
+    defaults: Callable[[HyperparameterSpec, int], Any],
+    bounds: NDArray[np.float64] | None,
+) -> Given:
+    """Return the default prior of an element; one that fills the bounds was made from them."""
+    distribution = defaults(spec, index)
+    fills = bounds is not None and tuple(distribution.support()) == tuple(bounds)
+    origin = "from bounds" if fills else "default"
+    return Given(distribution, spec.element_name(index), origin)
 
 
 def _bounds_of(
