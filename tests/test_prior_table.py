@@ -178,7 +178,11 @@ def test_copies(classifier, copied):
 def test_files_and_their_kinds(classifier, tmp_path):
     joblib.dump(classifier, tmp_path / "model")
     assert repr(joblib.load(tmp_path / "model").priors_) == repr(classifier.priors_)
-    tables = {"priors_": classifier.priors_, "summary": classifier.summary()}
+    tables = {
+        "priors_": classifier.priors_,
+        "diagnostics_": classifier.diagnostics_,
+        "summary": classifier.summary(),
+    }
     plain = to_plain(tables)
     assert {type(value) for value in plain.values()} == {dict}
     back = from_plain(plain)

@@ -19,6 +19,7 @@ from .._covariance import check_hyperparameters, check_kernel
 from .._grid import Grid
 from .._model import LatentGaussianModel
 from .._settings import SamplerSettings
+from ..diagnostics import SummaryTable
 from ..likelihoods import Likelihood
 from ..representations import REPRESENTATIONS, first_usable
 from ..trace import Trace
@@ -200,17 +201,19 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         if labels is None:
             self.trace_: Any = traces[0]
             self.posterior_ = traces[0].posterior()
-            self.diagnostics_ = traces[0].summary()
+            self.diagnostics_ = traces[0].summary(())
         else:
             self.trace_ = traces
             posteriors = [trace.posterior() for trace in traces]
             names = posteriors[0]
             self.posterior_ = {n: np.stack([p[n] for p in posteriors], axis=2) for n in names}
-            self.diagnostics_ = {
-                f"{label}: {name}": row
-                for label, trace in zip(labels, traces, strict=True)
-                for name, row in trace.summary().items()
-            }
+            self.diagnostics_ = SummaryTable(
+                {
+                    f"{label}: {name}": row
+                    for label, trace in zip(labels, traces, strict=True)
+                    for name, row in trace.summary(()).items()
+                }
+            )
         kernels = [self._median_kernel(trace) for trace in traces]
         self.kernel_ = kernels[0] if labels is None else CompoundKernel(kernels)
         n_draws = traces[0].n_draws

@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
 from ..likelihoods import Bernoulli, Binomial
+from ..likelihoods._validation import check_quantiles
 from ._class_likelihoods import check_successes
-from ._inputs import as_random_state, check_quantiles, check_sample_weight, interval_ends
+from ._inputs import as_random_state, check_sample_weight, interval_ends
 from ._latent_predictions import LatentPredictions
 from ._logistic_counts import binomial_log_pmf
 from ._mixtures import log_mean_exp, normal_nodes, normal_quantiles, softmax_probabilities

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_consistent_length
 from .._covariance import NoiseSplit
 from .._linalg import Array
 from ..likelihoods import Likelihood
-from ..likelihoods._validation import as_floats, check_rows
-from ._inputs import as_random_state, check_quantiles, interval_ends
+from ..likelihoods._validation import as_floats, check_quantiles, check_rows
+from ._inputs import as_random_state, interval_ends
 from ._latent_predictions import (
     LatentPredictions,
     check_one_spread,
