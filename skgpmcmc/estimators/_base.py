@@ -15,6 +15,7 @@ from sklearn.gaussian_process.kernels import CompoundKernel, Kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._checkpoint import checkpoint_directory, needed_seed
 from .._covariance import check_hyperparameters, check_kernel
 from .._grid import Grid
 from .._model import LatentGaussianModel
@@ -221,14 +222,21 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         layout = traces[0].layout
         groups = {name: layout.priors[where] for name, where in layout.groups.items()}
         self.priors_ = PriorTable.of(groups, getattr(self, "feature_names_in_", None))
-        stopped = ""
-        if n_draws < self.n_draws:
-            stopped = (
-                f"fit was stopped: {n_draws} of n_draws={self.n_draws} draws of each chain are "
-                "kept. To go on from here, fit again with warm_start=True. "
-            )
+        stopped = "" if n_draws == self.n_draws else self._stopped(n_draws)
         advice = self._advice() + without_moves(traces)
         warn_once(self.diagnostics_, n_draws, self.n_warmup, stopped, advice)
+
+    def _stopped(self, n_draws: int) -> str:
+        """Say that the chains were stopped after so many draws, and how they go on."""
+        how = "To go on from here, fit again with warm_start=True"
+        if self.checkpoint is not None:
+            directory = str(checkpoint_directory(self.checkpoint))
+            how = f"To go on, call fit again: it goes on from checkpoint={directory!r}"
+            how += needed_seed(self.random_state)
+        return (
+            f"fit was stopped: {n_draws} of n_draws={self.n_draws} draws of each chain are kept. "
+            f"{how}. "
+        )
 
     def _advice(self) -> str:
         """Return what else may be wrong where the chains have not converged."""
