@@ -65,6 +65,13 @@ def checkpoint_directory(path: str | os.PathLike) -> Path:
     return directory
 
 
+def needed_seed(random_state: Any) -> str:
+    """Say what a call that is to go on from a checkpoint needs, if it cannot be made as it was."""
+    if not isinstance(random_state, np.random.RandomState):
+        return ""
+    return " (random_state has moved on: pass a new RandomState of the same seed)"
+
+
 def differences(
     new: Mapping[str, str], old: Mapping[str, str], depends: Mapping[str, Set[str]]
 ) -> list[str]:

@@ -22,7 +22,13 @@ from ._covariance import (
 from ._grid import Grid
 from ._latent_state import LatentState
 from ._linalg import Array
-from ._model_inputs import as_inputs, check_jitter, check_kernel_of, check_mean
+from ._model_inputs import (
+    as_inputs,
+    check_feature_names,
+    check_jitter,
+    check_kernel_of,
+    check_mean,
+)
 from ._parameters import ParameterLayout
 from .likelihoods import Likelihood
 from .likelihoods._trial import check_likelihood
@@ -46,7 +52,8 @@ class LatentGaussianModel:
         Holds the data; see `skgpmcmc.likelihoods`.
     priors : mapping, optional
         Name of a hyperparameter (the kernel's names, `"mean"`, the likelihood's
-        parameters) -> frozen scipy.stats distribution on the natural scale.
+        parameters) -> frozen scipy.stats distribution on the natural scale. Of a vector: one for
+        all elements, or a list; or, before these, of one element, as in ``"length_scale[2]"``.
     defaults : callable, optional
         ``defaults(spec, element)`` returns the prior of what `priors` leaves out;
         by default it is log-uniform on the kernel's bounds.
@@ -61,6 +68,8 @@ class LatentGaussianModel:
         Name of a hyperparameter in `kernel` -> the name it goes by; its own by default.
     parameter_specs : sequence of HyperparameterSpec, optional
         What the likelihood's parameters go by; by default their own names.
+    feature_names : sequence of str, optional
+        Names of the columns of X, for `priors` of elements, as in ``"length_scale[age]"``.
     unset_bounds : (float, float), optional
         Bounds of the kernel that nobody has chosen: priors are not cut to them.
     grid : Grid, optional
@@ -109,6 +118,7 @@ class LatentGaussianModel:
         jitter: float = 1e-6,
         names: Mapping[str, str] | None = None,
         parameter_specs: Sequence[HyperparameterSpec] | None = None,
+        feature_names: Sequence[str] | None = None,
         unset_bounds: tuple[float, float] | None = None,
         grid: Grid | None = None,
     ) -> None:
@@ -128,6 +138,7 @@ class LatentGaussianModel:
             )
         check_mean(mean)
         check_jitter(jitter)
+        check_feature_names(feature_names, X)
         self.kernel = kernel
         self.X = X
         self.likelihood = likelihood
@@ -140,7 +151,7 @@ class LatentGaussianModel:
         if parameter_specs is None:
             parameter_specs = [HyperparameterSpec(p, 1, True, None) for p in likelihood.parameters]
         specs += parameter_specs
-        resolved = resolve_priors(specs, priors, defaults, unset_bounds)
+        resolved = resolve_priors(specs, priors, defaults, unset_bounds, feature_names)
         self._set_layout(specs, resolved, n_kernel, mean == "constant", collapse_mean)
         self.grid = grid
         self.separable_form = None

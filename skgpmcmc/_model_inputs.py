@@ -89,3 +89,18 @@ def check_jitter(jitter: Any) -> None:
         raise ValueError(
             f"jitter must be a finite number, zero or larger, such as 1e-6; got {jitter!r}."
         )
+
+
+def check_feature_names(names: Any, X: Any) -> None:
+    """Raise a ValueError for what is not a name for each column of X, or None."""
+    if names is None:
+        return
+    n_columns = X.shape[1] if np.ndim(X) == 2 else None
+    is_list = hasattr(names, "__iter__") and not isinstance(names, str)
+    given = list(names) if is_list else []
+    if len(given) != n_columns or not all(isinstance(name, str) for name in given):
+        expected = "None where X has no columns" if n_columns is None else f"{n_columns} strings"
+        raise ValueError(
+            f"feature_names must be {expected}, one for each column of X; got "
+            f"{reprlib.repr(names)}."
+        )

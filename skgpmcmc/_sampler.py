@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ._checkpoint import Checkpoint
+from ._checkpoint import Checkpoint, needed_seed
 from ._checks import refuse_masked
 from ._covariance import has_gradient
 from ._linalg import Array
@@ -200,13 +200,16 @@ def run_groups(
     targets = [Target(models) for models in groups]
     tasks = [task(t, g, chain) for g, t in enumerate(targets) for chain in range(n_chains)]
     chains = run_tasks(tasks, n_jobs=n_jobs, listeners=listeners, verbose=verbose)
-    survivors = _survivors([chains[g * n_chains : (g + 1) * n_chains] for g in range(len(groups))])
-    n_draws = min(draws[0].n_kept for group in survivors for draws in group)
+    by_group = [chains[g * n_chains : (g + 1) * n_chains] for g in range(len(groups))]
+    survivors = _survivors(by_group, checkpoint)
+    kept = [draws[0].n_kept for group in survivors for draws in group]
+    n_draws = min(kept)
     if n_draws == 0:
+        advice = _how_to_go_on(sum(n > 0 for n in kept), len(kept), checkpoint)
+        advice += "" if checkpoint is None else needed_seed(random_state)
         raise KeyboardInterrupt(
-            "stopped before every chain had kept a draw: there is nothing to predict with. With "
-            "checkpoint=... (of the estimators) chains that are past their warm-up would go on "
-            "where they are."
+            "stopped before every chain had kept a draw: there is nothing to predict with. "
+            f"{advice}."
         )
     return [
         [
@@ -232,8 +235,24 @@ def _entropy(
     return entropy if checkpoint is None else checkpoint.open(entropy, seed_is_given=is_given)
 
 
+def _how_to_go_on(n_begun: int, n_chains: int, checkpoint: Checkpoint | None) -> str:
+    """Say what is left of chains that were stopped, some of them past their warm-up."""
+    if checkpoint is None:
+        return (
+            "With checkpoint=... (of the estimators) chains that are past their warm-up would go "
+            "on where they are"
+        )
+    place = f"checkpoint={str(checkpoint.path)!r}"
+    if n_begun == 0:
+        return f"No draws are in {place} yet: the same call begins anew"
+    return (
+        f"The draws of {n_begun} of {n_chains} chains are in {place}: the same call goes on from "
+        "there"
+    )
+
+
 def _survivors(
-    groups: Sequence[Sequence[list[ChainDraws] | None]],
+    groups: Sequence[Sequence[list[ChainDraws] | None]], checkpoint: Checkpoint | None
 ) -> list[list[list[ChainDraws]]]:
     """Return as many chains of each target as all have, and warn of those that died."""
     n_chains = len(groups[0])
@@ -253,10 +272,12 @@ def _survivors(
         "memory, or it got no memory"
     )
     if n_alive == 0:
+        where = "with checkpoint=... the next fit goes on from here"
+        if checkpoint is not None:
+            where = f"the next fit goes on from checkpoint={str(checkpoint.path)!r}"
         raise ChainDiedError(
             f"No chain is left: {reason}. Free some memory, or use fewer rows. Of the estimators, "
-            "lower memory_limit to see how much is needed; with checkpoint=... the next fit goes "
-            "on from here."
+            f"lower memory_limit to see how much is needed; {where}."
         )
     warn_user(f"Only {n_alive} of {n_chains} chains are left: {reason}.", UserWarning)
     return [group[:n_alive] for group in alive]

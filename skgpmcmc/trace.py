@@ -12,6 +12,8 @@ from . import diagnostics
 from ._linalg import Array
 from ._model import LatentGaussianModel
 from ._parameters import ParameterLayout
+from .diagnostics._summary import with_quantiles
+from .likelihoods._validation import check_quantiles
 
 
 @dataclass
@@ -258,11 +260,40 @@ class Trace:
         means = np.array([self.layout.mean(theta) for theta in self.all_theta()])
         return means.reshape(self.theta.shape[:2])
 
-    def summary(self) -> dict[str, dict[str, float]]:
-        """Return mean, sd, MCSE, bulk and tail ESS, and R-hat of every quantity."""
-        quantities = self.posterior()
-        quantities["complete_data_log_likelihood"] = self.complete_data_log_likelihood
-        return diagnostics.summarize(quantities)
+    def quantities(self) -> dict[str, Array]:
+        """Return the draws of all that `summary` sums up, by name, on the natural scale.
+
+        Returns
+        -------
+        quantities : dict
+            What `posterior` returns, and the complete-data log likelihood.
+        """
+        name = "complete_data_log_likelihood"
+        return self.posterior() | {name: self.complete_data_log_likelihood}
+
+    def summary(self, quantiles: Any = (0.05, 0.5, 0.95)) -> diagnostics.SummaryTable:
+        """Return a table of the posterior: a row for each scalar that was sampled.
+
+        Parameters
+        ----------
+        quantiles : float or array-like of shape (n_quantiles,), default=(0.05, 0.5, 0.95)
+            Probabilities in [0, 1], a column for each.
+
+        Returns
+        -------
+        table : SummaryTable
+            A dictionary: name of a quantity -> mean, sd, quantiles (named as in ``"5%"``), mcse,
+            ess_bulk, ess_tail, rhat. It prints as a table, in notebooks too, and has a method
+            `to_frame`.
+
+        Raises
+        ------
+        ValueError
+            For quantiles outside [0, 1].
+        """
+        probabilities = check_quantiles(quantiles)
+        quantities = self.quantities()
+        return with_quantiles(diagnostics.summarize(quantities), quantities, probabilities)
 
 
 def _last_within(snapshots: list[Any], n_iterations: int) -> Any:

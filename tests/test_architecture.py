@@ -65,6 +65,7 @@ LAYERS = {
     "skgpmcmc.estimators._convergence": 4,
     "skgpmcmc.estimators._inputs": 4,
     "skgpmcmc.estimators._names": 4,
+    "skgpmcmc.estimators._prior_table": 4,
     "skgpmcmc.estimators._class_likelihoods": 4,
     "skgpmcmc.estimators._targets": 4,
     "skgpmcmc.estimators._rates": 4,

@@ -255,7 +255,7 @@ SCALE = "k2__length_scale"
     [
         ({"k2__lenght_scale": LOGNORMAL}, ["unknown", "Did you mean 'k2__length_scale'", "Valid"]),
         ({"length_scale": LOGNORMAL}, ["'length_scale'", "Did you mean 'k2__length_scale'"]),
-        ({f"{SCALE}[0]": LOGNORMAL}, [f"'{SCALE}[0]'", "Did you mean 'k2__length_scale'"]),
+        ({f"{SCALE}[2]": LOGNORMAL}, [f"'{SCALE}[2]'", "2 elements", f"'{SCALE}[0]'"]),
         ({3: LOGNORMAL}, ["unknown hyperparameters [3]", f"Valid names are ['{SCALE}']"]),
         ({"k1__constant_value": LOGNORMAL}, ["'k1__constant_value'", "'fixed'", "bounds"]),
         ({"mean": stats.norm()}, ["'mean'", "mean='zero'", "Set mean='constant'"]),

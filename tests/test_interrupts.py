@@ -234,6 +234,72 @@ def test_checkpoint_has_all_draws_until_then(own_handler, interrupt, whole, tmp_
     np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta)
 
 
+@pytest.mark.parametrize("after", [3, 30])
+@pytest.mark.parametrize(
+    ("estimator", "y", "n_chains"),
+    [
+        (MCMCGaussianProcessClassifier, Y, 2),
+        (MCMCGaussianProcessClassifier, np.arange(12) % 3, 6),  # one-vs-rest: two of each class
+        (MCMCGaussianProcessRegressor, X[:, 0], 2),
+        (MCMCCoxProcessRegressor, RNG.poisson(2.0, 12), 2),
+    ],
+)
+def test_advice_after_too_early_an_interrupt_knows_the_checkpoint(
+    own_handler, interrupt, tmp_path, monkeypatch, estimator, y, n_chains, after
+):
+    if after < SHORT["n_warmup"]:
+        monkeypatch.setattr(ChainGroup, "warm_up", lambda self, _: ChainGroup.iterate(self))
+    interrupt.at = [after]
+    with pytest.raises(KeyboardInterrupt) as error:
+        estimator(**SHORT, checkpoint=tmp_path / "chains").fit(X, y)
+    text = str(error.value)
+    assert text.startswith("stopped before every chain had kept a draw")
+    assert "With checkpoint=" not in text
+    if after > SHORT["n_warmup"]:
+        assert f"1 of {n_chains} chains" in text
+        assert repr(str(tmp_path / "chains")) in text
+        assert "the same call goes on from there" in text
+    else:
+        assert f"No draws are in checkpoint={str(tmp_path / 'chains')!r} yet" in text
+        assert "the same call begins anew" in text
+
+
+def test_advice_without_a_checkpoint(own_handler, interrupt):
+    interrupt.at = [30]
+    with pytest.raises(KeyboardInterrupt, match=r"With checkpoint=.* would go on"):
+        classifier().fit(X, Y)
+
+
+def test_advice_for_a_stopped_fit_knows_the_checkpoint(own_handler, interrupt, whole, tmp_path):
+    interrupt.at = [60 + 25]
+    model = classifier(checkpoint=tmp_path)
+    (text,) = fit_and_catch(model)
+    assert "25 of n_draws=60 draws" in text
+    assert f"call fit again: it goes on from checkpoint={str(tmp_path)!r}" in text
+    assert "warm_start=True." not in text.partition("The chains have not")[0]
+    fit_and_catch(model)
+    np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta)
+
+
+@pytest.mark.parametrize("presses", [[30], [60 + 25]])
+def test_advice_for_generators_says_that_they_moved_on(own_handler, interrupt, tmp_path, presses):
+    """The same call, with a generator that has made numbers in between, is another one."""
+    interrupt.at = presses
+    generator = np.random.RandomState(0)
+    model = classifier(checkpoint=tmp_path, random_state=generator)
+    try:
+        (text,) = fit_and_catch(model)
+    except KeyboardInterrupt as error:
+        text = str(error)
+    assert "random_state" in text
+    assert "RandomState of the same seed" in text
+    with pytest.raises(ValueError, match="random_state"):
+        model.fit(X, Y)
+    interrupt.at = []
+    fit_and_catch(model.set_params(random_state=np.random.RandomState(0)))
+    assert model.trace_.n_draws == 60
+
+
 def test_signal_reaches_another_process(tmp_path):
     stop = StopSignal(tmp_path / "stop")
     other = pickle.loads(pickle.dumps(stop))
@@ -355,14 +421,19 @@ def test_chain_that_dies_twice_is_left_out(dying, metropolis, tmp_path):
 
 
 @pytest.mark.slow
-def test_no_chain_is_left(dying):
-    model = dying(chains=2, times=2, n_draws=10)
+@pytest.mark.parametrize("has_checkpoint", [False, True])
+def test_no_chain_is_left(dying, tmp_path, has_checkpoint):
+    checkpoint = tmp_path / "chains" if has_checkpoint else None
+    model = dying(chains=2, times=2, n_draws=10, checkpoint=checkpoint)
+    message = r"No chain is left: chain 1, 2 \(numbered from 1\)"
     with (
         pytest.warns(UserWarning, match="died"),
-        pytest.raises(ChainDiedError, match=r"No chain is left: chain 1, 2 \(numbered from 1\)"),
+        pytest.raises(ChainDiedError, match=message) as error,
     ):
         model.fit(X, Y)
     assert not hasattr(model, "trace_")
+    assert ("with checkpoint=..." in str(error.value)) != has_checkpoint
+    assert ("goes on from checkpoint=" in str(error.value)) == has_checkpoint
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from skgpmcmc import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
-from skgpmcmc.diagnostics import SummaryTable
+from skgpmcmc.diagnostics import SummaryTable, summarize
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -102,8 +102,59 @@ def test_columns_of_the_same_name_are_told_apart_by_number():
 
 @pytest.mark.parametrize("quantiles", [1.5, [-0.1], [[0.5]], ["x"]])
 def test_bad_quantiles(regressor, quantiles):
-    with pytest.raises(ValueError, match="quantiles"):
-        regressor.summary(quantiles=quantiles)
+    for table_of in (regressor.summary, regressor.trace_.summary):
+        with pytest.raises(ValueError, match="quantiles"):
+            table_of(quantiles=quantiles)
+
+
+@pytest.mark.parametrize("quantiles", [(0.05, 0.5, 0.95), 0.25, [], [0.999, 0.001]])
+def test_traces_of_the_core_have_the_same_table(quantiles):
+    X, y = data()
+    model = MCMCGaussianProcessRegressor(**SHORT).fit(X, y)
+    table = model.trace_.summary(quantiles)
+    assert type(table) is SummaryTable
+    assert table == model.summary(quantiles)
+    assert repr(table) == repr(model.summary(quantiles))
+    assert table._repr_html_() == model.summary(quantiles)._repr_html_()
+    assert repr(model.trace_.summary()) == repr(model.summary())
+
+
+def test_traces_of_the_core_make_a_frame(classifier):
+    pandas = pytest.importorskip("pandas")
+    traces = {f"{label}: ": trace for label, trace in zip("abc", classifier.trace_, strict=True)}
+    frames = [trace.summary().to_frame() for trace in traces.values()]
+    expected = classifier.summary().to_frame()
+    for label, frame in zip(traces, frames, strict=True):
+        rows = expected[expected.index.str.startswith(label)]
+        np.testing.assert_array_equal(frame.to_numpy(), rows.to_numpy())
+        assert list(frame.columns) == list(expected.columns)
+    assert isinstance(frames[0], pandas.DataFrame)
+
+
+def test_diagnostics_are_a_table_too(regressor, classifier):
+    for model in (regressor, classifier):
+        table = model.diagnostics_
+        assert type(table) is SummaryTable
+        assert list(next(iter(table.values()))) == ["mean", "sd", *DIAGNOSTICS]
+        assert repr(table).splitlines()[0].split() == ["mean", "sd", *DIAGNOSTICS]
+        assert table.flagged()  # the chains are short
+    assert regressor.diagnostics_ == {
+        name: {column: row[column] for column in ["mean", "sd", *DIAGNOSTICS]}
+        for name, row in regressor.trace_.summary().items()
+    }
+
+
+def test_summaries_of_any_draws_are_a_table():
+    table = summarize({"a": np.random.default_rng(0).normal(size=(4, 500))})
+    assert type(table) is SummaryTable
+    assert repr(table).splitlines()[1].startswith("a ")
+
+
+def test_nothing_to_sum_up():
+    for table in (summarize({}), SummaryTable({})):
+        assert table == {}
+        assert repr(table) == ""
+        assert table._repr_html_() == ""
 
 
 def test_needs_a_fitted_model():

@@ -9,10 +9,11 @@ from ._geyer import geyer_ess
 from ._mcse import ess_mean
 from ._moments import mean_and_sd
 from ._rank import ess_tail, rhat_from_scores, split_scores
+from ._table import SummaryTable
 from ._validation import FloatArray, as_numbers, is_usable
 
 
-def summarize(draws_by_name: Mapping[str, ArrayLike]) -> dict[str, dict[str, float]]:
+def summarize(draws_by_name: Mapping[str, ArrayLike]) -> SummaryTable:
     """Summarise named quantities by their mean, spread and convergence diagnostics.
 
     Parameters
@@ -23,10 +24,11 @@ def summarize(draws_by_name: Mapping[str, ArrayLike]) -> dict[str, dict[str, flo
 
     Returns
     -------
-    dict of str to dict of str to float
-        For each scalar the entries ``mean``, ``sd`` and ``mcse`` (of the mean) in the unit of the
-        draws, and ``ess_bulk``, ``ess_tail`` and ``rhat``. A vector ``name`` expands to
-        ``name[0]``, ``name[1]``, ... If any draw of a quantity is not finite, its entries are NaN.
+    SummaryTable
+        A dictionary that prints as a table. For each scalar the entries ``mean``, ``sd`` and
+        ``mcse`` (of the mean) in the unit of the draws, and ``ess_bulk``, ``ess_tail`` and
+        ``rhat``. A vector ``name`` expands to ``name[0]``, ``name[1]``, ... If any draw of a
+        quantity is not finite, its entries are NaN.
 
     Raises
     ------
@@ -50,7 +52,33 @@ def summarize(draws_by_name: Mapping[str, ArrayLike]) -> dict[str, dict[str, flo
     >>> {name: round(summary["offset"][name], 1) for name in ("mean", "sd", "rhat")}
     {'mean': 3.0, 'sd': 1.0, 'rhat': 1.0}
     """
-    return {name: _summarize_scalar(chains) for name, chains in _scalars(draws_by_name)}
+    rows = {name: _summarize_scalar(chains) for name, chains in _scalars(draws_by_name)}
+    return SummaryTable(rows)
+
+
+def with_quantiles(
+    table: Mapping[str, Mapping[str, float]],
+    draws_by_name: Mapping[str, ArrayLike],
+    quantiles: FloatArray,
+) -> SummaryTable:
+    """Return a table with quantiles after mean and standard deviation.
+
+    Parameters
+    ----------
+    table : mapping
+        As `summarize` returns it; its rows may have other names.
+    draws_by_name : mapping of str to array-like
+        What `summarize` was given.
+    quantiles : ndarray of shape (n_quantiles,)
+        Probabilities in [0, 1]: 0.05 is the column ``"5%"``.
+    """
+    labels = [f"{100.0 * q:.10g}%" for q in quantiles]
+    rows = {}
+    for (name, row), (_, chains) in zip(table.items(), _scalars(draws_by_name), strict=True):
+        values = np.quantile(chains, quantiles).tolist()
+        start = {"mean": row["mean"], "sd": row["sd"]}
+        rows[name] = start | dict(zip(labels, values, strict=True)) | dict(row)
+    return SummaryTable(rows)
 
 
 def _scalars(draws_by_name: Mapping[str, ArrayLike]) -> Iterator[tuple[str, FloatArray]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping
-from typing import Any
+
+from ._text_table import TextColumn, TextTable, exponent, rounded
 
 # Beyond these a quantity is marked as not converged (Vehtari et al. 2021 ask for R-hat below
 # 1.01 and 400 effective draws for publication; a mark at every fit that is good enough for
@@ -19,11 +19,9 @@ _NOTE = (
     "(warm_start=True continues the chains) or n_warmup."
 )
 _SIZES = ("ess_bulk", "ess_tail")
-# Numbers outside take up less room with an exponent.
-_SMALLEST_EXPONENT, _LARGEST_EXPONENT = -5, 6
 
 
-class SummaryTable(dict[str, dict[str, float]]):
+class SummaryTable(TextTable):
     """Numbers of named quantities: a dictionary that prints as an aligned table.
 
     Parameters
@@ -65,64 +63,25 @@ class SummaryTable(dict[str, dict[str, float]]):
     def __init__(self, rows: Mapping[str, Mapping[str, float]]) -> None:
         super().__init__({name: dict(row) for name, row in rows.items()})
 
-    @property
-    def _columns(self) -> list[str]:
-        return list(next(iter(self.values()), {}))
-
     def flagged(self) -> list[str]:
         """Return the names of the quantities whose chains have not converged."""
         return [name for name, row in self.items() if _is_doubtful(row)]
 
-    def to_frame(self) -> Any:
-        """Return the numbers as a pandas DataFrame, a row for each quantity.
+    def _records(self) -> Mapping[str, Mapping[str, float]]:
+        return self
 
-        Returns
-        -------
-        frame : pandas.DataFrame of shape (n_quantities, n_columns)
-            ``pandas.DataFrame(table)`` has a column for each quantity.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError(
-                "to_frame() needs pandas. Install it, for example with `pip install pandas`."
-            ) from error
-        return pandas.DataFrame.from_dict(self, orient="index", columns=self._columns)
-
-    def _cells(self) -> list[list[str]]:
-        """Return the table as text: headings, then name, numbers and mark of each row."""
+    def _text_columns(self) -> list[TextColumn]:
         marked = set(self.flagged())
-        cells = [["", *self._columns, ""]]
-        for name, row in self.items():
-            texts = [_text(column, row[column], row["mcse"]) for column in self._columns]
-            cells.append([name, *texts, _MARK if name in marked else ""])
-        return cells
-
-    def __repr__(self) -> str:
-        """Return an aligned table, and what to do about rows with a mark."""
-        names, *columns, marks = zip(*self._cells(), strict=True)
-        width = max(map(len, names))
-        padded = [[name.ljust(width) for name in names], *map(_align, columns), marks]
-        lines = ["  ".join(line).rstrip() for line in zip(*padded, strict=True)]
-        return "\n".join([*lines, _NOTE] if any(marks) else lines)
-
-    def _repr_html_(self) -> str:
-        """Return the table for notebooks."""
-        cells = [[html.escape(text) for text in line] for line in self._cells()]
-        row = '<tr style="text-align: right">'
-        head = f"{row}{''.join(f'<th>{text}</th>' for text in cells[0])}</tr>"
-        lines = [
-            f'{row}<th style="text-align: left">{name}</th>'
-            f"{''.join(f'<td>{text}</td>' for text in texts)}</tr>"
-            for name, *texts in cells[1:]
+        names = list(next(iter(self.values()), {}))
+        numbers = [
+            TextColumn(name, [_text(name, row[name], row["mcse"]) for row in self.values()], True)
+            for name in names
         ]
-        table = f"<table><thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
-        return table + (f"<p>{html.escape(_NOTE)}</p>" if self.flagged() else "")
+        marks = [_MARK if name in marked else "" for name in self]
+        return [TextColumn("", list(self)), *numbers, TextColumn("", marks)]
+
+    def _note(self) -> str:
+        return _NOTE if self.flagged() else ""
 
 
 def _is_doubtful(row: Mapping[str, float]) -> bool:
@@ -140,28 +99,7 @@ def _text(column: str, value: float, mcse: float) -> str:
         return f"{value:.0f}"
     if not 0.0 < mcse < math.inf:
         return f"{value:.4g}"
-    last = _exponent(mcse) - (column == "mcse")
+    last = exponent(mcse) - (column == "mcse")
     if column.endswith("%"):
-        last = min(last, _exponent(value) - 1)
-    return _rounded(value, last)
-
-
-def _rounded(value: float, last: int) -> str:
-    """Return a number whose last digit stands for 10 ** last."""
-    first = max(_exponent(value), last)
-    if last >= _SMALLEST_EXPONENT and first < _LARGEST_EXPONENT:
-        return f"{round(value, -last) + 0.0:.{max(-last, 0)}f}"  # never -0
-    return f"{value:.{first - last}e}"
-
-
-def _exponent(value: float) -> int:
-    return math.floor(math.log10(abs(value))) if value else 0
-
-
-def _align(texts: tuple[str, ...]) -> list[str]:
-    """Pad a heading and numbers to one width, the decimal points below each other."""
-    heading, *numbers = texts
-    tails = [len(text) - len(text.split(".")[0]) for text in numbers]
-    padded = [text + " " * (max(tails) - tail) for text, tail in zip(numbers, tails, strict=True)]
-    width = max(map(len, (heading, *padded)))
-    return [text.rjust(width) for text in (heading, *padded)]
+        last = min(last, exponent(value) - 1)
+    return rounded(value, last)

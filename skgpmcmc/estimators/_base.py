@@ -16,11 +16,13 @@ from sklearn.gaussian_process.kernels import CompoundKernel, Kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._checkpoint import checkpoint_directory, needed_seed
 from .._checks import check_container, check_rows_of_numbers, refuse_masked, refuse_text
 from .._covariance import check_hyperparameters, check_kernel
 from .._grid import Grid
 from .._model import LatentGaussianModel
 from .._settings import SamplerSettings
+from ..diagnostics import SummaryTable
 from ..likelihoods import Likelihood
 from ..representations import REPRESENTATIONS, first_usable
 from ..trace import Trace
@@ -29,6 +31,7 @@ from ._convergence import warn_once
 from ._defaults import SKLEARN_BOUNDS
 from ._export import Reports
 from ._inputs import as_objects, check_memory, explain_inputs, memory_of_chain
+from ._prior_table import PriorTable
 from ._running import run_chains_of
 from ._state import from_plain, to_plain
 from ._updates import follows_trajectories, on_grid, update_in_use, without_moves
@@ -108,8 +111,10 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
                 raise ValueError(f"{name} must be a number, not a bool; got {value!r}.")
         if self.kernel is not None:
             check_hyperparameters(self.kernel)
-        for name, reason in self._not_sampled().items():
-            if name in (self.priors or {}):
+        not_sampled = self._not_sampled()
+        for name in self.priors or {}:
+            reason = not_sampled.get(str(name).partition("[")[0])
+            if reason is not None:
                 raise ValueError(
                     f"priors has an entry for {name!r}, which is not sampled: {reason}."
                 )
@@ -190,6 +195,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             "grid": grid,
             "priors": self.priors,
             "mean": self.mean,
+            "feature_names": getattr(self, "feature_names_in_", None),
             "unset_bounds": None if self.kernel is None else SKLEARN_BOUNDS,
             **model_options,
         }
@@ -210,34 +216,41 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         if labels is None:
             self.trace_: Any = traces[0]
             self.posterior_ = traces[0].posterior()
-            self.diagnostics_ = traces[0].summary()
+            self.diagnostics_ = traces[0].summary(())
         else:
             self.trace_ = traces
             posteriors = [trace.posterior() for trace in traces]
             names = posteriors[0]
             self.posterior_ = {n: np.stack([p[n] for p in posteriors], axis=2) for n in names}
-            self.diagnostics_ = {
-                f"{label}: {name}": row
-                for label, trace in zip(labels, traces, strict=True)
-                for name, row in trace.summary().items()
-            }
+            self.diagnostics_ = SummaryTable(
+                {
+                    f"{label}: {name}": row
+                    for label, trace in zip(labels, traces, strict=True)
+                    for name, row in trace.summary(()).items()
+                }
+            )
         kernels = [self._median_kernel(trace) for trace in traces]
         self.kernel_ = kernels[0] if labels is None else CompoundKernel(kernels)
         n_draws = traces[0].n_draws
         self.n_iter_ = self.n_warmup + n_draws * self.thin
         layout = traces[0].layout
-        self.priors_ = {
-            name: [prior.distribution for prior in layout.priors[where]]
-            for name, where in layout.groups.items()
-        }
-        stopped = ""
-        if n_draws < self.n_draws:
-            stopped = (
-                f"fit was stopped: {n_draws} of n_draws={self.n_draws} draws of each chain are "
-                "kept. To go on from here, fit again with warm_start=True. "
-            )
+        groups = {name: layout.priors[where] for name, where in layout.groups.items()}
+        self.priors_ = PriorTable.of(groups, getattr(self, "feature_names_in_", None))
+        stopped = "" if n_draws == self.n_draws else self._stopped(n_draws)
         advice = self._advice() + without_moves(traces)
         warn_once(self.diagnostics_, n_draws, self.n_warmup, stopped, advice)
+
+    def _stopped(self, n_draws: int) -> str:
+        """Say that the chains were stopped after so many draws, and how they go on."""
+        how = "To go on from here, fit again with warm_start=True"
+        if self.checkpoint is not None:
+            directory = str(checkpoint_directory(self.checkpoint))
+            how = f"To go on, call fit again: it goes on from checkpoint={directory!r}"
+            how += needed_seed(self.random_state)
+        return (
+            f"fit was stopped: {n_draws} of n_draws={self.n_draws} draws of each chain are kept. "
+            f"{how}. "
+        )
 
     def _advice(self) -> str:
         """Return what else may be wrong where the chains have not converged."""

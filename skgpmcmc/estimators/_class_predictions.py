@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from .._linalg import Array
 from .._warn import warn_user
 from ..likelihoods import Bernoulli, Binomial
+from ..likelihoods._validation import check_quantiles
 from ._class_likelihoods import check_successes
 from ._inputs import (
     as_random_state,
-    check_quantiles,
     check_sample_weight,
     check_threshold,
     interval_ends,

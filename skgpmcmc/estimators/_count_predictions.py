@@ -11,11 +11,10 @@ from sklearn.utils.validation import check_consistent_length
 from .._linalg import Array
 from .._warn import warn_user
 from ..likelihoods._poisson import LARGEST_RATE
-from ..likelihoods._validation import check_counts
+from ..likelihoods._validation import check_counts, check_quantiles
 from ._counts import poisson_log_pmf, poisson_quantiles
 from ._inputs import (
     as_random_state,
-    check_quantiles,
     check_sample_weight,
     check_threshold,
     interval_ends,

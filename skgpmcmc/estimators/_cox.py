@@ -83,7 +83,9 @@ class MCMCCoxProcessRegressor(CountPredictions):
     priors : dict, default=None
         Name of a hyperparameter, as in ``kernel.hyperparameters`` or ``"mean"`` -> frozen
         scipy.stats distribution on the natural scale, or a list of one for each
-        element. Hyperparameters left out are log-uniform on bounds that you set,
+        element. A single element goes by its name in `summary`, before the vector's entry:
+        ``"k2__length_scale[2]"``, or ``"k2__length_scale[bmi]"`` if columns have names.
+        Hyperparameters left out are log-uniform on bounds that you set,
         and otherwise weakly informative, scaled to the data: log-normal; normal for the mean,
         gamma for signal variance and dispersion.
     n_chains : int, default=4
@@ -122,6 +124,7 @@ class MCMCCoxProcessRegressor(CountPredictions):
     priors_ : dict
         Name of a hyperparameter -> list of the prior of each element, a frozen scipy.stats
         distribution on the natural scale (also cut to bounds that the kernel sets).
+        Prints as a table of families, medians, 90 % ranges and origins; has `to_frame`.
     posterior_ : dict
         Name of a hyperparameter -> draws on the natural scale, shape
         (n_chains, n_draws), or (n_chains, n_draws, size).

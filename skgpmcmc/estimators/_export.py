@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._linalg import Array
 from ..diagnostics import SummaryTable
+from ..diagnostics._summary import with_quantiles
+from ..likelihoods._validation import check_quantiles
 from ..trace import Trace
-from ._inputs import check_quantiles
 from ._names import quantity_names
 from ._observed import Observed
 
@@ -124,21 +125,14 @@ def summary_table(estimator: Any, quantiles: Array) -> SummaryTable:
     names = quantity_names(estimator)
     if len(set(names)) < len(names):  # columns of the same name
         names = list(estimator.diagnostics_)
-    labels = [f"{100.0 * q:.10g}%" for q in quantiles]
+    rows = dict(zip(names, estimator.diagnostics_.values(), strict=True))
     traces = [trace for group in estimator._traces for trace in group]
-    values = np.quantile(np.column_stack([_scalars(t) for t in traces]), quantiles, axis=0)
-    rows = {}
-    for name, row, at in zip(names, estimator.diagnostics_.values(), values.T, strict=True):
-        start = {"mean": row["mean"], "sd": row["sd"]}
-        rows[name] = start | dict(zip(labels, at.tolist(), strict=True)) | row
-    return SummaryTable(rows)
-
-
-def _scalars(trace: Trace) -> Array:
-    """Return the draws of all chains in the order of `diagnostics_`, a column for each."""
-    draws = [*trace.posterior().values(), trace.complete_data_log_likelihood]
-    n = trace.n_chains * trace.n_draws
-    return np.column_stack([values.reshape(n, -1) for values in draws])
+    draws = {
+        f"{number}: {name}": values
+        for number, trace in enumerate(traces)
+        for name, values in trace.quantities().items()
+    }
+    return with_quantiles(rows, draws, quantiles)
 
 
 def _groups(estimator: Any) -> dict[str, Variables]:

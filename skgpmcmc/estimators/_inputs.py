@@ -424,14 +424,3 @@ def interval_ends(confidence_level: Any) -> list[float]:
         )
     tail = 0.5 * (1.0 - float(confidence_level))
     return [tail, 1.0 - tail]
-
-
-def check_quantiles(quantiles: Any) -> Array:
-    """Return quantiles as an array; raise a ValueError unless all are in [0, 1]."""
-    values = np.atleast_1d(as_floats("quantiles", quantiles))
-    if values.ndim != 1 or not ((values >= 0.0) & (values <= 1.0)).all():
-        raise ValueError(
-            f"quantiles must be one number, or a list of numbers, between 0 and 1; got "
-            f"{quantiles!r}."
-        )
-    return values

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._linalg import Array
+from ..priors import element_names as names_of
 
 
 def element_names(
@@ -26,7 +27,8 @@ def element_names(
     -------
     names : list of str
         In the order of `diagnostics_`. The elements of a vector have the feature's name in
-        brackets where there are as many as features, and otherwise their number.
+        brackets where there are as many as features, of different names, and otherwise their
+        number.
 
     Examples
     --------
@@ -37,16 +39,11 @@ def element_names(
     >>> element_names(posterior)
     ['k1__constant_value', 'k2__length_scale[0]', 'k2__length_scale[1]']
     """
-    features = [] if feature_names is None else list(feature_names)
-    names = []
-    for name, draws in posterior.items():
-        if draws.ndim == 2:
-            names.append(name)
-            continue
-        size = draws.shape[2]
-        elements = features if len(features) == size else range(size)
-        names += [f"{name}[{element}]" for element in elements]
-    return names
+    return [
+        element
+        for name, draws in posterior.items()
+        for element in names_of(name, 1 if draws.ndim == 2 else draws.shape[2], feature_names)
+    ]
 
 
 def quantity_names(estimator: Any, feature_names: Sequence[str] | None = None) -> list[str]:

@@ -16,6 +16,7 @@ from .._coupled import GroupSnapshot
 from .._covariance import NoiseSplit
 from .._grid import Grid
 from .._parameters import ParameterLayout
+from ..diagnostics import SummaryTable
 from ..likelihoods import LIKELIHOODS, Sites, SoftmaxClass
 from ..likelihoods._gaussian import Sums
 from ..priors import HyperPrior
@@ -24,6 +25,7 @@ from ..representations._noise import FrozenSites
 from ..trace import Costs, Trace
 from ..updates import HamiltonianTuner, WidthAdapter
 from ._observed import Observed
+from ._prior_table import PriorTable
 from ._warm_start import Continuation
 
 # The entry of a dictionary that stands for an object: the name of its class.
@@ -44,8 +46,10 @@ _CLASSES: dict[str, type] = {
         NoiseSplit,
         Observed,
         ParameterLayout,
+        PriorTable,
         Sites,
         SoftmaxClass,
+        SummaryTable,
         Sums,
         Trace,
         Truncated,
@@ -101,12 +105,18 @@ def _in_containers(value: Any, convert: _Convert) -> Any:
 def _as_dictionary(value: Any, convert: _Convert) -> Any:
     name = type(value).__name__
     if _CLASSES.get(name) is type(value):
-        fields = value._asdict() if hasattr(value, "_asdict") else value.__getstate__()
-        return {_KIND: name, "fields": convert(fields)}
+        return {_KIND: name, "fields": convert(_fields(value))}
     if type(value) is _FROZEN and _is_scipys_own(value.dist):
         fields = {"name": value.dist.name, "args": value.args, "kwds": value.kwds}
         return {_KIND: _DISTRIBUTION, "fields": fields}
     return _in_containers(value, convert)
+
+
+def _fields(value: Any) -> Any:
+    """Return what an object is made of."""
+    if isinstance(value, dict):
+        return {"items": dict(value), "attributes": vars(value)}
+    return value._asdict() if hasattr(value, "_asdict") else value.__getstate__()
 
 
 def _is_scipys_own(family: Any) -> bool:
@@ -129,6 +139,9 @@ def _as_object(value: Any, convert: _Convert) -> Any:
     if issubclass(cls, tuple):
         return cls(**fields)
     instance = cls.__new__(cls)
+    if isinstance(instance, dict):
+        instance.update(fields["items"])
+        fields = fields["attributes"]
     if hasattr(instance, "__setstate__"):
         instance.__setstate__(fields)
     else:

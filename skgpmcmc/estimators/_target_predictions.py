@@ -12,10 +12,9 @@ from sklearn.utils.validation import check_consistent_length
 from .._covariance import NoiseSplit
 from .._linalg import Array
 from ..likelihoods import Likelihood
-from ..likelihoods._validation import as_floats, check_rows
+from ..likelihoods._validation import as_floats, check_quantiles, check_rows
 from ._inputs import (
     as_random_state,
-    check_quantiles,
     check_sample_weight,
     check_threshold,
     interval_ends,

@@ -145,3 +145,14 @@ def positive_or_none(value: float | None, message: str) -> float | None:
     if not np.finfo(float).tiny <= number < math.inf:
         raise ValueError(message)
     return number
+
+
+def check_quantiles(quantiles: Any) -> NDArray:
+    """Return quantiles as an array; raise a ValueError unless all are in [0, 1]."""
+    values = np.atleast_1d(as_floats("quantiles", quantiles))
+    if values.ndim != 1 or not ((values >= 0.0) & (values <= 1.0)).all():
+        raise ValueError(
+            f"quantiles must be one number, or a list of numbers, between 0 and 1; got "
+            f"{quantiles!r}."
+        )
+    return values

@@ -6,6 +6,14 @@ A positive hyperparameter x is sampled as ``theta = log x``. Its prior is given 
 """
 
 from ._hyperprior import HyperPrior
-from ._resolve import HyperparameterSpec, log_uniform_default, resolve_priors
+from ._names import element_names
+from ._resolve import log_uniform_default, resolve_priors
+from ._spec import HyperparameterSpec
 
-__all__ = ["HyperPrior", "HyperparameterSpec", "log_uniform_default", "resolve_priors"]
+__all__ = [
+    "HyperPrior",
+    "HyperparameterSpec",
+    "element_names",
+    "log_uniform_default",
+    "resolve_priors",
+]

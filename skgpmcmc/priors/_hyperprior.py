@@ -41,6 +41,8 @@ class HyperPrior:
         Interval on the natural scale that the prior is cut to, and normalised on.
     name : str, default=""
         Name of the hyperparameter, for messages.
+    origin : str, default="given"
+        Where it comes from, for people: ``"given"``, ``"default"`` or ``"from bounds"``.
 
     Attributes
     ----------
@@ -78,8 +80,10 @@ class HyperPrior:
         log_scale: bool = True,
         bounds: ArrayLike | None = None,
         name: str = "",
+        origin: str = "given",
     ) -> None:
         self.name = name
+        self.origin = origin
         self.distribution = distribution
         self.log_scale = log_scale
         label = f"prior of hyperparameter {name!r}"
@@ -123,6 +127,11 @@ class HyperPrior:
             )
         if curvature is not None:
             self.parabola = (self._constant, self._loc, curvature / self._scale**2)
+
+    @property
+    def mass(self) -> float:
+        """Share of the distribution that is inside the bounds."""
+        return self._truncated.mass
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what it is made of, but for functions."""

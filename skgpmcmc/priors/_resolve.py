@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -13,31 +11,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ._hyperprior import HyperPrior
-
-
-@dataclass(frozen=True, eq=False)
-class HyperparameterSpec:
-    """What a prior needs to know of one, possibly vector-valued, hyperparameter.
-
-    Attributes
-    ----------
-    name : str
-    size : int
-        Number of its elements.
-    log_scale : bool
-        Whether its elements are positive and sampled as logarithms.
-    bounds : ndarray of shape (size, 2) or None
-        Lower and upper bounds on the natural scale.
-    """
-
-    name: str
-    size: int
-    log_scale: bool
-    bounds: NDArray[np.float64] | None
-
-    def element_name(self, index: int) -> str:
-        """Name of one element: the plain name if there is only one."""
-        return self.name if self.size == 1 else f"{self.name}[{index}]"
+from ._names import Given, given_priors
+from ._spec import HyperparameterSpec
 
 
 def log_uniform_default(spec: HyperparameterSpec, index: int) -> Any:
@@ -87,6 +62,7 @@ def resolve_priors(
     priors: Mapping[str, Any] | None,
     defaults: Callable[[HyperparameterSpec, int], Any],
     unset_bounds: tuple[float, float] | None = None,
+    feature_names: Sequence[str] | None = None,
 ) -> list[HyperPrior]:
     """One prior per scalar element of the hyperparameters, in order.
 
@@ -95,11 +71,15 @@ def resolve_priors(
     hyperparameters : iterable of HyperparameterSpec
     priors : mapping from name to frozen distribution, or None
         Priors on the natural scale. For a vector-valued hyperparameter, one distribution for
-        all its elements, or a sequence with one for each.
+        all its elements, or a sequence with one for each. An element may have an entry of its
+        own, which goes before that of the vector: by its number, as in ``"length_scale[2]"``, or
+        by the name of its column, as in ``"length_scale[age]"``.
     defaults : callable
         ``defaults(spec, index)`` gives the distribution where `priors` has no entry.
     unset_bounds : (float, float), optional
         Bounds that nobody has chosen: priors are not cut to them.
+    feature_names : sequence of str, optional
+        Names of the columns of X: names of elements of vectors that have one for each column.
 
     Returns
     -------
@@ -108,8 +88,8 @@ def resolve_priors(
     Raises
     ------
     TypeError, ValueError
-        If `priors` is no mapping, names an unknown hyperparameter, gives a sequence of the
-        wrong length, or holds something that `HyperPrior` refuses.
+        If `priors` is no mapping, names an unknown hyperparameter or element, gives an element
+        twice or a sequence of the wrong length, or holds something that `HyperPrior` refuses.
 
     Examples
     --------
@@ -126,18 +106,37 @@ def resolve_priors(
             "priors must be None or a mapping from hyperparameter name to frozen scipy.stats "
             f"distribution, got {type(priors).__name__}."
         )
-    given = priors or {}
-    _check_names(given, [spec.name for spec in specs])
-    return [
-        HyperPrior(
-            distribution,
-            log_scale=spec.log_scale,
-            bounds=_bounds_of(spec, index, unset_bounds),
-            name=spec.element_name(index),
-        )
-        for spec in specs
-        for index, distribution in enumerate(_distributions_of(spec, given, defaults))
-    ]
+    columns = None if feature_names is None else [str(name) for name in feature_names]
+    given = given_priors(priors or {}, specs, columns)
+    resolved = []
+    for spec in specs:
+        for index in range(spec.size):
+            bounds = _bounds_of(spec, index, unset_bounds)
+            entry = given.get((spec.name, index)) or _default(spec, index, defaults, bounds)
+            prior = HyperPrior(
+                entry.distribution,
+                log_scale=spec.log_scale,
+                bounds=bounds,
+                name=entry.name,
+                origin=entry.origin,
+            )
+            # Only messages about what the user gave have the user's name for it.
+            prior.name = spec.element_name(index)
+            resolved.append(prior)
+    return resolved
+
+
+def _default(
+    spec: HyperparameterSpec,
+    index: int,
+    defaults: Callable[[HyperparameterSpec, int], Any],
+    bounds: NDArray[np.float64] | None,
+) -> Given:
+    """Return the default prior of an element; one that fills the bounds was made from them."""
+    distribution = defaults(spec, index)
+    fills = bounds is not None and tuple(distribution.support()) == tuple(bounds)
+    origin = "from bounds" if fills else "default"
+    return Given(distribution, spec.element_name(index), origin)
 
 
 def _bounds_of(
@@ -146,32 +145,3 @@ def _bounds_of(
     if spec.bounds is None or tuple(spec.bounds[index]) == unset:
         return None
     return spec.bounds[index]
-
-
-def _check_names(given: Mapping[str, Any], valid: list[str]) -> None:
-    unknown = [name for name in given if name not in valid]
-    if unknown:
-        close = get_close_matches(str(unknown[0]), valid, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ValueError(
-            f"priors has entries for unknown hyperparameters {unknown}.{hint} "
-            f"Valid names are {valid}."
-        )
-
-
-def _distributions_of(
-    spec: HyperparameterSpec,
-    given: Mapping[str, Any],
-    defaults: Callable[[HyperparameterSpec, int], Any],
-) -> Sequence[Any]:
-    if spec.name not in given:
-        return [defaults(spec, index) for index in range(spec.size)]
-    entry = given[spec.name]
-    if not isinstance(entry, (list, tuple, np.ndarray)) or np.shape(entry) == ():
-        return [entry] * spec.size
-    if len(entry) != spec.size:
-        raise ValueError(
-            f"priors[{spec.name!r}] has {len(entry)} distributions, but the hyperparameter has "
-            f"{spec.size} element(s). Give one distribution for all, or one for each."
-        )
-    return list(entry)
