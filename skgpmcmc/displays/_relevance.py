@@ -43,7 +43,7 @@ class RelevanceDisplay:
     ----------
     relevance : ndarray of shape (n_functions, n_draws, n_features)
         Draws; one function, or one for each class. NaN for constant columns, which have none
-        and come last.
+        and come last: those that are constant in X, and those that were in `fit`.
     feature_names : list of str
         One for each column.
     labels : list of str, default=None
@@ -301,7 +301,7 @@ def _length_scales(fitted: Fitted, trace: Trace, wanted: str | None) -> str:
 
 
 def _spread(fitted: Fitted, X: Any) -> Array:
-    """Return the standard deviation of each column; NaN for one that is constant."""
+    """Return the standard deviation of each column; NaN for one that is, or was, constant."""
     estimator = fitted.estimator
     rows = estimator.X_train_
     if X is not None:
@@ -310,10 +310,14 @@ def _spread(fitted: Fitted, X: Any) -> Array:
         rows = validate_data(estimator, rows, dtype=np.float64, reset=False)
     spread = varying_spread(as_matrix("X", rows))
     assert spread is not None  # it is a matrix of numbers
-    if not spread.any():
+    # The posterior of a length scale is its prior where `fit` saw a constant, whatever varies now.
+    learnt = varying_spread(as_matrix("X", estimator.X_train_))
+    assert learnt is not None
+    varies = (spread > 0.0) & (learnt > 0.0)
+    if not varies.any():
         n_rows = f"{len(rows)} row{'s' * (len(rows) > 1)}"
         raise ValueError(
             f"X must have a column that varies, for its standard deviation is the unit; got "
-            f"{n_rows} in which all are constant."
+            f"{n_rows} in which all are constant, or were in the rows that the model was fitted to."
         )
-    return np.where(spread > 0.0, spread, np.nan)
+    return np.where(varies, spread, np.nan)
