@@ -93,6 +93,10 @@ def draw_coal_mining(settings: dict) -> dict:
     model = MCMCCoxProcessRegressor(max_prediction_draws=1000, **settings)
     model.fit(data.data, data.target)
     first = data.dates[0]
+
+    def to_dates(t):
+        return first + (t * DAYS_PER_BIN).astype("timedelta64[D]")
+
     return {
         "trace_coal_mining": TraceDisplay.from_estimator(model),
         "hyperparameters_coal_mining": HyperparameterDisplay.from_estimator(model),
@@ -101,15 +105,16 @@ def draw_coal_mining(settings: dict) -> dict:
             model,
             data.data,
             data.target,
-            feature_names=["years of 365 days since March 1851"],
+            feature_names=["year"],
             ylabel="explosions in 365 days",
+            convert=to_dates,
         ),
         "intensity_coal_mining": IntensityDisplay.from_estimator(
             model,
             events=data.events / DAYS_PER_BIN,
             feature_names=["year"],
             unit="explosions in 365 days",
-            convert=lambda t: first + (t * DAYS_PER_BIN).astype("timedelta64[D]"),
+            convert=to_dates,
         ),
     }
 

@@ -106,6 +106,15 @@ def test_counts_in_one_exposure_are_divided_by_it(likelihood, given):
     assert display.ax_.get_ylabel() == "events per unit of exposure"
 
 
+def test_exposures_that_differ_by_rounding_are_one():
+    exposure = np.diff(np.linspace(0.0, 0.3, N + 1)) * 100.0  # edges of equal cells
+    assert 0.0 < np.ptp(exposure) < 1e-12
+    model = cox(LINE, COUNTS, exposure=exposure)
+    display = PredictiveDisplay.from_estimator(model, LINE)
+    assert legend_of(display)[0] == "90 % of new counts"
+    assert display.ax_.get_title(loc="left") == ""
+
+
 def test_exposures_that_differ_have_rates_only_and_the_picture_says_so():
     exposure = np.linspace(0.5, 20.0, N)
     model = cox(LINE, COUNTS, exposure=exposure)
@@ -365,6 +374,20 @@ def test_the_values_that_are_held_are_in_the_picture(of_pair):
     options = {"feature": 1, "held": {0: 1851.0625}}
     label = PredictiveDisplay.from_estimator(of_pair, PAIR, **options).ax_.get_xlabel()
     assert "x0 = 1851)" in label
+
+
+def test_a_note_is_not_broken_within_a_name():
+    names = ["petal length (cm)", "sepal length (cm)", "sepal width (cm)", "petal width (cm)"]
+    X = RNG.standard_normal((12, 4))
+    model = regressor(X, X[:, 0])
+    display = PredictiveDisplay.from_estimator(
+        model, X, feature_names=names, held=dict.fromkeys(names[1:], 1.0)
+    )
+    assert display.ax_.get_xlabel().split("\n") == [
+        "petal length (cm)",
+        "(the other columns: as given, or at their medians:",
+        "sepal length (cm) = 1, sepal width (cm) = 1, petal width (cm) = 1)",
+    ]
 
 
 def test_of_many_columns_those_that_were_given_come_first():

@@ -18,6 +18,8 @@ _N_NAMED = 5
 # Columns of which a note says what they are held at, at most, and letters of their names and of a
 # line of the note.
 _N_HELD, _LONGEST_NAME, _HELD_WIDTH = 6, 24, 70
+# A space at which no line ends.
+_NO_BREAK = "\u00a0"
 
 
 class Column(NamedTuple):
@@ -223,9 +225,11 @@ def describe_held(
     if not isinstance(held, str):  # those that were given come first
         others.sort(key=lambda i: i not in _given(held, names))
     shown = [_equation(columns[i], names[i], values[i]) for i in others[:_N_HELD]]
+    shown = [equation.replace(" ", _NO_BREAK) for equation in shown]
     if len(others) > _N_HELD:
         shown.append(f"and {len(others) - _N_HELD} more")
-    return wrap(f"(the other columns: {words}: {', '.join(shown)})", _HELD_WIDTH)
+    note = wrap(f"(the other columns: {words}: {', '.join(shown)})", _HELD_WIDTH)
+    return note.replace(_NO_BREAK, " ")
 
 
 def _given(held: Mapping, names: list[str]) -> set[int]:

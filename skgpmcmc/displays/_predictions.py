@@ -21,6 +21,9 @@ from ._text import as_label, short_number
 
 Exposures = tuple[float, float] | None
 
+# Exposures that differ by a smaller share are equal, but for rounding.
+_ROUNDING = 1e-9
+
 
 class Curves(NamedTuple):
     """Predictions at the rows of X.
@@ -141,7 +144,7 @@ def _(
     words: dict[str, Any] = {"of_what": "interval of the rate", "data": "counts / exposure"}
     ylabel = "events per unit of exposure"
     least, most = estimator.exposure_range_ if exposures is None else exposures
-    if least < most:
+    if most > least * (1.0 + _ROUNDING):
         words["title"] = (
             "Rates per unit of exposure; exposures differ, from "
             f"{short_number(least)} to {short_number(most)}"
@@ -149,7 +152,7 @@ def _(
     else:
         counts = estimator.predict_quantiles(X, interval_ends(levels[0]), exposure=least)
         words |= {"new_interval": counts / least, "of_new": "of new counts"}
-        if least == 1.0:
+        if abs(least - 1.0) <= _ROUNDING:
             ylabel, words["data"] = "count", "counts"
         else:
             words["of_new"] += f" in exposure\n{short_number(least)}, divided by it"
