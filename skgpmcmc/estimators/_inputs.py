@@ -342,8 +342,9 @@ def check_labels(y: Any) -> None:
     if y is None or array is None or values is None or array.dtype.kind == "f":
         return
     labels = values.reshape(-1) if array.dtype.kind in "OU" else array.reshape(-1)
-    there = np.array([not is_missing(label) for label in labels], dtype=bool)
-    check_rows(labels, there, "y", "a class label", _DROP_ROWS)
+    if labels.dtype.kind in "OmM":
+        there = np.array([not is_missing(label) for label in labels], dtype=bool)
+        check_rows(labels, there, "y", "a class label", _DROP_ROWS)
     if hasattr(getattr(y, "dtype", None), "numpy_dtype"):  # pandas' own
         refuse_inexact("y", "it", values)  # scikit-learn makes floats of them
     elif array.dtype.kind in "OU" and array.ndim == 1:
@@ -353,7 +354,7 @@ def check_labels(y: Any) -> None:
 def _check_one_type(labels: NDArray) -> None:
     """Raise a ValueError for objects that are not all strings: scikit-learn takes no others."""
     types = {str if isinstance(label, str) else type(label) for label in labels}
-    if types != {str}:
+    if types - {str}:
         names = " and ".join(sorted(kind.__name__ for kind in types))
         target = "int" if all(issubclass(kind, Integral | np.bool_) for kind in types) else "str"
         raise ValueError(
