@@ -33,7 +33,7 @@ class PriorTable(TextTable):
     >>> table
                       family   median  90 % range   origin
     k2__length_scale  lognorm    20.0  3.86 to 104  given
-    >>> table["k2__length_scale"][0].median()
+    >>> float(table["k2__length_scale"][0].median())
     20.0
     """
 
