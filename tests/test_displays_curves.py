@@ -376,9 +376,14 @@ def test_the_values_that_are_held_are_in_the_picture(of_pair):
     assert "x0 = 1851)" in label
 
 
+def spread_out(n_columns):
+    """Return columns that all go from -2 to 2, so that what is held lies within the data."""
+    return np.column_stack([np.roll(np.linspace(-2.0, 2.0, 12), 5 * i) for i in range(n_columns)])
+
+
 def test_a_note_is_not_broken_within_a_name():
     names = ["petal length (cm)", "sepal length (cm)", "sepal width (cm)", "petal width (cm)"]
-    X = RNG.standard_normal((12, 4))
+    X = spread_out(4)
     model = regressor(X, X[:, 0])
     display = PredictiveDisplay.from_estimator(
         model, X, feature_names=names, held=dict.fromkeys(names[1:], 1.0)
@@ -391,7 +396,7 @@ def test_a_note_is_not_broken_within_a_name():
 
 
 def test_of_many_columns_those_that_were_given_come_first():
-    X = RNG.standard_normal((12, 40))
+    X = spread_out(40)
     model = regressor(X, X[:, 0])
     options = {"feature": 2, "held": {30: 0.5, "x7": -1.0}}
     label = PredictiveDisplay.from_estimator(model, X, **options).ax_.get_xlabel()

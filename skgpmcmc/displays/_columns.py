@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._checks import check_container
 from .._linalg import Array
 from ._checks import Fitted, as_matrix, check_names
 from ._frames import frame_columns, like
@@ -61,6 +62,7 @@ def _read(series: Any) -> Column:
 
 def column_names(X: Any, estimator: Any, feature_names: Sequence[str] | None) -> list[str]:
     """Return names of the columns of X: those given, its own, or what `fit` has seen."""
+    check_container("X", X)
     names = feature_names
     if names is None:
         names = frame_columns(X)
