@@ -58,7 +58,7 @@ def simulate(n_cells: int, seed: int) -> Survey:
 
 def print_diagnostics(model: MCMCCoxProcessRegressor) -> None:
     """Print the table of hyperparameters beside the truth."""
-    truths = [VARIANCE, *LENGTH_SCALES, np.log(N_EVENTS) - 0.5 * VARIANCE, np.nan]
+    truths = [VARIANCE, *LENGTH_SCALES, np.log(N_EVENTS) - 0.5 * VARIANCE, np.nan, np.nan]
     print(f"{'quantity':<30}{'truth':>10}{'mean':>11}{'sd':>9}{'ESS':>7}{'R-hat':>8}")
     for (name, row), truth in zip(model.diagnostics_.items(), truths, strict=True):
         known = "" if np.isnan(truth) else f"{truth:.3f}"

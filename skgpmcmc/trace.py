@@ -13,7 +13,13 @@ from ._linalg import Array
 from ._model import LatentGaussianModel
 from ._parameters import ParameterLayout
 from .diagnostics._summary import with_quantiles
+from .diagnostics._worst import least_agreed
 from .likelihoods._validation import check_quantiles
+
+#: What `Trace.quantities` has beside hyperparameters.
+OTHER_QUANTITIES = ("latent[worst]", "complete_data_log_likelihood")
+# Latent variables that are looked at, at most.
+_MOST_LATENTS = 50
 
 
 @dataclass
@@ -261,18 +267,23 @@ class Trace:
         return means.reshape(self.theta.shape[:2])
 
     def quantities(self) -> dict[str, Array]:
-        """Return the draws of all that `summary` sums up, by name, on the natural scale.
+        """Return the draws of all that `summary` sums up, by name.
 
         Returns
         -------
         quantities : dict
-            What `posterior` returns, and the complete-data log likelihood.
+            What `posterior` returns; ``latent[worst]``, of shape (n_chains, n_draws), the latent
+            variable that the chains agree on least, out of up to 50 that are evenly spread over
+            the training inputs; and the complete-data log likelihood.
         """
-        name = "complete_data_log_likelihood"
-        return self.posterior() | {name: self.complete_data_log_likelihood}
+        n_latent = self.latent.shape[2]
+        some = np.unique(np.linspace(0, n_latent - 1, min(n_latent, _MOST_LATENTS)).astype(int))
+        worst = some[least_agreed(self.latent[..., some])]
+        others = (self.latent[..., worst], self.complete_data_log_likelihood)
+        return self.posterior() | dict(zip(OTHER_QUANTITIES, others, strict=True))
 
     def summary(self, quantiles: Any = (0.05, 0.5, 0.95)) -> diagnostics.SummaryTable:
-        """Return a table of the posterior: a row for each scalar that was sampled.
+        """Return a table of the posterior: a row for each scalar of `quantities`.
 
         Parameters
         ----------

@@ -179,7 +179,7 @@ def test_one_convergence_warning_names_the_worst_quantity():
     caught = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
     assert len(caught) == 1
     message = str(caught[0].message)
-    for part in ("effective draws", "n_draws (now 10;", "diagnostics_"):
+    for part in ("effective draws", "n_draws (now 10;", "summary()"):
         assert part in message
     (name,) = (n for n in model.diagnostics_ if f"{n!r}" in message)
     rhat = model.diagnostics_[name]["rhat"]

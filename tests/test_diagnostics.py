@@ -16,6 +16,7 @@ from skgpmcmc.diagnostics import (
     rhat,
     summarize,
 )
+from skgpmcmc.diagnostics._worst import least_agreed
 
 SPLIT_DIAGNOSTICS = [rhat, ess_bulk, ess_tail, ess_mean, mcse_mean]
 ALL_DIAGNOSTICS = [*SPLIT_DIAGNOSTICS, ess_spectral]
@@ -428,3 +429,37 @@ def _silently(function, argument):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return function(argument)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1.0, 1e150])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_screening_finds_the_scalar_that_chains_agree_on_least(unit, offset):
+    draws = _autoregression([], 4, 50 * 7, seed=30).reshape(4, 50, 7)
+    draws[1, :, 4] += 1.0
+    assert least_agreed((draws + offset) * unit) == 4
+    by_rhat = [rhat(draws[..., i]) for i in range(7)]
+    assert int(np.argmax(by_rhat)) == 4
+
+
+def test_screening_prefers_what_never_moved_in_a_chain_and_ignores_constants():
+    draws = _autoregression([], 2, 20 * 4, seed=31).reshape(2, 20, 4)
+    draws[..., 1] = 3.0
+    draws[..., 2] = np.array([[1.0], [2.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert least_agreed(draws) == 2
+        assert least_agreed(draws[..., [1, 0]]) == 1
+        assert least_agreed(draws[..., [1, 1]]) == 0
+
+
+@pytest.mark.parametrize("n_draws", [1, 2, 3])
+def test_screening_of_few_draws_is_silent(n_draws):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert least_agreed(np.ones((2, n_draws, 3))) == 0
+
+
+def test_screening_sees_a_trend_that_all_chains_have():
+    draws = _autoregression([], 2, 40 * 3, seed=32).reshape(2, 40, 3)
+    draws[..., 2] += 0.1 * np.arange(40)
+    assert least_agreed(draws) == 2

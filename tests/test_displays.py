@@ -229,7 +229,7 @@ def test_the_worst_quantities_are_drawn_and_the_others_summed_up(models):
     assert min(badness[i] for i in drawn) >= sorted(badness)[-2]
     assert f"at most {max(r['rhat'] for r in others):.3f}" in display.note
     assert f"at least {min(r['ess_bulk'] for r in others):.0f}" in display.note
-    assert "2 of 5 quantities" in display.axes_[-1, 0].get_xlabel().replace("\n", " ")
+    assert "2 of 6 quantities" in display.axes_[-1, 0].get_xlabel().replace("\n", " ")
 
 
 def test_rank_histograms_tell_chains_apart():

@@ -62,6 +62,7 @@ def test_rows_are_named_after_columns(regressor):
         "mean",
         "k2__noise_level",
         "degrees_of_freedom",
+        "latent[worst]",
         "complete_data_log_likelihood",
     ]
     assert len(table) == len(regressor.diagnostics_)
@@ -71,7 +72,7 @@ def test_rows_are_named_after_columns(regressor):
 
 def test_several_latent_functions_have_their_class_in_front(classifier):
     names = ["k1__constant_value", "k2__length_scale[u]", "k2__length_scale[v]"]
-    names.append("complete_data_log_likelihood")
+    names += ["latent[worst]", "complete_data_log_likelihood"]
     table = classifier.summary()
     assert list(table) == [f"{label}: {name}" for label in "abc" for name in names]
     draws = classifier.posterior_["k2__length_scale"][:, :, 1, 0]

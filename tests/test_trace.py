@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 
 import numpy as np
@@ -92,7 +93,7 @@ def test_nothing_but_latent_variables():
     assert trace.theta.shape == (N_CHAINS, N_DRAWS, 0)
     assert trace.posterior() == {}
     np.testing.assert_array_equal(trace.mean_offset(), np.zeros((N_CHAINS, N_DRAWS)))
-    assert list(trace.summary()) == ["complete_data_log_likelihood"]
+    assert list(trace.summary()) == ["latent[worst]", "complete_data_log_likelihood"]
 
 
 def test_summary(trace):
@@ -103,6 +104,7 @@ def test_summary(trace):
         "k2__length_scale[1]",
         "noise_level",
         "mean",
+        "latent[worst]",
         "complete_data_log_likelihood",
     }
     draws = trace.posterior()["k2__length_scale"][..., 1]
@@ -115,6 +117,30 @@ def test_summary(trace):
     assert row["rhat"] == diagnostics.rhat(draws)
     complete = summary["complete_data_log_likelihood"]
     assert complete["mean"] == pytest.approx(trace.complete_data_log_likelihood.mean())
+
+
+@pytest.mark.parametrize("n_latent", [1, 3, 50, 130])
+def test_the_latent_that_is_summed_up_is_the_worst_of_some(trace, n_latent):
+    rng = np.random.default_rng(0)
+    shown = np.unique(np.linspace(0, n_latent - 1, min(n_latent, 50)).astype(int))
+    assert {0, n_latent - 1} <= set(shown)
+    for worst in shown[[0, len(shown) // 2, -1]]:
+        latent = rng.normal(1e6, 1e-3, size=(N_CHAINS, N_DRAWS, n_latent))
+        latent[0, :, worst] += 0.01
+        changed = dataclasses.replace(trace, latent=latent)
+        np.testing.assert_array_equal(changed.quantities()["latent[worst]"], latent[..., worst])
+        row = changed.summary()["latent[worst]"]
+        assert row["rhat"] == diagnostics.rhat(latent[..., worst])
+        assert row["rhat"] > 1.5
+        assert row["50%"] == np.median(latent[..., worst])
+
+
+def test_quantities_are_those_of_the_summary(trace):
+    quantities = trace.quantities()
+    assert list(quantities)[-2:] == ["latent[worst]", "complete_data_log_likelihood"]
+    assert {name: draws.shape[:2] for name, draws in quantities.items()} == dict.fromkeys(
+        [*trace.posterior(), "latent[worst]", "complete_data_log_likelihood"], (N_CHAINS, N_DRAWS)
+    )
 
 
 def test_costs(trace):

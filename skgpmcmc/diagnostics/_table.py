@@ -15,8 +15,8 @@ MIN_ESS = 100.0
 
 _MARK = "*"
 _NOTE = (
-    f"{_MARK} R-hat above {MAX_RHAT}, ESS below {MIN_ESS:.0f}, or undefined: raise n_draws "
-    "(warm_start=True continues the chains) or n_warmup."
+    f"{_MARK} R-hat above {MAX_RHAT}, ESS below {MIN_ESS:.0f}, or undefined: raise n_draws; if "
+    "R-hat stays high, compare the chains (TraceDisplay)."
 )
 _SIZES = ("ess_bulk", "ess_tail")
 
@@ -54,8 +54,8 @@ class SummaryTable(TextTable):
                    mean     sd    50%   mcse  ess_bulk  ess_tail   rhat
     mean           1.23   0.50   1.20  0.012      1652      1800  1.001
     length_scale  23     11     21     1.7          42        61  1.070  *
-    * R-hat above 1.05, ESS below 100, or undefined: raise n_draws (warm_start=True continues the
-      chains) or n_warmup.
+    * R-hat above 1.05, ESS below 100, or undefined: raise n_draws; if R-hat stays high, compare
+      the chains (TraceDisplay).
     >>> table["mean"]["sd"], table.flagged()
     (0.5, ['length_scale'])
     """

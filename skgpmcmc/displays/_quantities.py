@@ -12,7 +12,7 @@ from .._linalg import Array
 from ..estimators._convergence import badness
 from ..estimators._names import quantity_names
 from ..priors import HyperPrior
-from ..trace import Trace
+from ..trace import OTHER_QUANTITIES, Trace
 from ._checks import Fitted
 from ._text import some_of
 
@@ -30,7 +30,7 @@ class Quantity:
     draws : ndarray of shape (n_chains, n_draws)
         On the natural scale.
     prior : HyperPrior or None
-        None for the complete-data log likelihood.
+        None for what is no hyperparameter.
     diagnostics : dict
         Its row of `diagnostics_`.
     """
@@ -76,8 +76,8 @@ def _scalars(trace: Trace) -> list[tuple[str, Array, HyperPrior | None]]:
         for group, where in trace.layout.groups.items()
         for i in range(where.start, where.stop)
     ]
-    name = "complete_data_log_likelihood"
-    return [*scalars, (name, trace.complete_data_log_likelihood, None)]
+    quantities = trace.quantities()
+    return [*scalars, *((name, quantities[name], None) for name in OTHER_QUANTITIES)]
 
 
 def choose(quantities: list[Quantity], wanted: Any) -> list[Quantity]:

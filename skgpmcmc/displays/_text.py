@@ -6,6 +6,8 @@ import re
 import textwrap
 from typing import Any
 
+from .._shorten import shortened
+
 _NOTE_WIDTH = 60
 
 
@@ -14,7 +16,7 @@ def as_label(name: Any, n_most: int) -> str:
 
     Between two dollars matplotlib would set mathematics, and fail where it is none.
     """
-    return _shortened(str(name), n_most).replace("$", r"\$")
+    return shortened(str(name), n_most).replace("$", r"\$")
 
 
 def as_legend_label(name: Any, n_most: int = 26) -> str:
@@ -82,11 +84,3 @@ def some_of(names: list[str], n_most: int = 8) -> str:
     """Return a few names, quoted, and how many more there are."""
     more = f" and {len(names) - n_most} more" if len(names) > n_most else ""
     return ", ".join(map(repr, names[:n_most])) + more
-
-
-def _shortened(text: str, n_most: int) -> str:
-    """Return a text without its middle, if it is too long: names differ at either end."""
-    if len(text) <= n_most:
-        return text
-    n_end = (n_most - 1) // 2
-    return f"{text[: n_most - 1 - n_end].rstrip()}…{text[-n_end:].lstrip()}"

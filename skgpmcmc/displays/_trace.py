@@ -115,8 +115,9 @@ class TraceDisplay:
             Any fitted estimator of this package, or a Pipeline that ends in one.
         quantities : str or sequence of str, default=None
             Which to draw, by their keys in `diagnostics_` or their names in the picture; the
-            name of a vector stands for all of its elements. By default all: hyperparameters
-            and the complete-data log likelihood.
+            name of a vector stands for all of its elements. By default all: hyperparameters,
+            the latent variable that the chains agree on least, and the complete-data log
+            likelihood.
         max_quantities : int, default=6
             If there are more, those with the worst R-hat and effective sample size are
             drawn, and a note says what is left out.

@@ -22,22 +22,26 @@ from .._covariance import check_hyperparameters, check_kernel
 from .._grid import Grid
 from .._model import LatentGaussianModel
 from .._settings import SamplerSettings
+from .._shorten import shortened
 from ..diagnostics import SummaryTable
 from ..likelihoods import Likelihood
 from ..representations import REPRESENTATIONS, first_usable
 from ..trace import Trace
 from ._callbacks import CallbackSupportMixin, with_callbacks
-from ._convergence import warn_once
+from ._convergence import Run, warn_once
 from ._defaults import SKLEARN_BOUNDS
 from ._export import Reports
 from ._inputs import as_objects, check_memory, explain_inputs, memory_of_chain
+from ._names import quantity_names
 from ._prior_table import PriorTable
 from ._running import run_chains_of
 from ._state import from_plain, to_plain
-from ._updates import follows_trajectories, on_grid, update_in_use, without_moves
+from ._updates import follows_trajectories, on_grid, other_moves, update_in_use, without_moves
 
 # First iterations of the warm-up that find the bulk of the posterior.
 _N_APPROXIMATE = 30
+# Letters of a kernel that a warning shows.
+_MOST_OF_A_KERNEL = 120
 
 
 def keeps_fitted(fit: Callable) -> Callable:
@@ -231,14 +235,31 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             )
         kernels = [self._median_kernel(trace) for trace in traces]
         self.kernel_ = kernels[0] if labels is None else CompoundKernel(kernels)
-        n_draws = traces[0].n_draws
-        self.n_iter_ = self.n_warmup + n_draws * self.thin
+        self.n_iter_ = self.n_warmup + traces[0].n_draws * self.thin
         layout = traces[0].layout
         groups = {name: layout.priors[where] for name, where in layout.groups.items()}
         self.priors_ = PriorTable.of(groups, getattr(self, "feature_names_in_", None))
+        self._warn_of_chains(traces)
+
+    def _warn_of_chains(self, traces: list[Trace]) -> None:
+        """Warn once if the chains were stopped or have not converged."""
+        n_draws = traces[0].n_draws
         stopped = "" if n_draws == self.n_draws else self._stopped(n_draws)
-        advice = self._advice() + without_moves(traces)
-        warn_once(self.diagnostics_, n_draws, self.n_warmup, stopped, advice)
+        moves = other_moves(self.representation_, self.hyperparameter_update_)
+        run = Run(traces[0].n_chains, n_draws, self.n_warmup, moves, self._described())
+        rows = dict(zip(quantity_names(self), self.diagnostics_.values(), strict=True))
+        warn_once(rows, run, stopped, self._advice() + without_moves(traces))
+
+    def _described(self) -> str:
+        """Say which fit this is: searches make many."""
+        kernel = "the default kernel"
+        if self.kernel is not None:
+            kernel = f"the kernel {shortened(str(self.kernel), _MOST_OF_A_KERNEL)}"
+        n_rows, n_columns = len(self._observed.numbers), getattr(self, "n_features_in_", None)
+        shape = f"{n_rows} row{'s' if n_rows > 1 else ''}"
+        if n_columns is not None:
+            shape += f" and {n_columns} column{'s' if n_columns > 1 else ''}"
+        return f"the fit of {type(self).__name__} with {kernel} to {shape}"
 
     def _stopped(self, n_draws: int) -> str:
         """Say that the chains were stopped after so many draws, and how they go on."""

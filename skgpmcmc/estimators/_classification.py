@@ -131,16 +131,17 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         Class labels, sorted.
     n_classes_ : int
         How many there are.
-    priors_ : dict
-        Name of a hyperparameter -> list of the prior of each element, a frozen scipy.stats
+    priors_ : PriorTable
+        A dictionary that prints as a table of families, medians, 90 % ranges and origins:
+        name of a hyperparameter -> list of the prior of each element, a frozen scipy.stats
         distribution on the natural scale (also cut to bounds that the kernel sets).
-        Prints as a table of families, medians, 90 % ranges and origins; has `to_frame`.
     posterior_ : dict
         Name of a hyperparameter -> draws on the natural scale, shape
         (n_chains, n_draws), or (n_chains, n_draws, size). With several latent functions
         there is an axis for them, shape (n_chains, n_draws, n_classes[, size]).
-    diagnostics_ : dict
-        Name of a quantity -> mean, sd, mcse, ess_bulk, ess_tail, rhat. With several
+    diagnostics_ : SummaryTable
+        A dictionary, the numbers of `summary` without quantiles, with elements by number:
+        name of a quantity -> mean, sd, mcse, ess_bulk, ess_tail, rhat. With several
         latent functions the names begin with the class, as in ``"setosa: mean"``.
     trace_ : Trace, or list of Trace
         All draws and costs; for several latent functions one for each.

@@ -1,33 +1,60 @@
-"""One warning where the chains cannot be trusted."""
+"""One warning where the chains cannot be trusted, with advice that fits what is wrong."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sklearn.exceptions import ConvergenceWarning
 
 from .._warn import warn_user
 from ..diagnostics._table import MAX_RHAT, MIN_ESS
+from ..trace import OTHER_QUANTITIES
+
+# Beyond these, chains stay where they are, and more draws are of no use: R-hat, and the share of
+# effective draws (fewer are made by chains that take more than 50 iterations for each).
+_STUCK_RHAT, _STUCK_SHARE = 1.1, 0.02
+# Of a chain with fewer draws there is no effective sample size.
+_FEWEST_DRAWS = 6
+_LATENT, _ = OTHER_QUANTITIES
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of chains, as far as advice depends on it.
+
+    Attributes
+    ----------
+    n_chains, n_draws, n_warmup : int
+        Chains, draws of each, and iterations before them.
+    other_moves : str
+        Another way to sample that may help chains which are stuck; empty if there is none.
+    fit : str
+        Which fit it is, in words that go on from "This is".
+    """
+
+    n_chains: int
+    n_draws: int
+    n_warmup: int
+    other_moves: str
+    fit: str
 
 
 def warn_once(
-    diagnostics: dict[str, dict[str, float]],
-    n_draws: int,
-    n_warmup: int,
-    stopped: str,
-    advice: str,
+    diagnostics: Mapping[str, Mapping[str, float]], run: Run, stopped: str = "", more: str = ""
 ) -> None:
     """Warn once if the chains were stopped or have not converged: the worst quantity, what to do.
 
     Parameters
     ----------
-    diagnostics : dict
+    diagnostics : mapping
         Name of a quantity -> its diagnostics.
-    n_draws, n_warmup : int
-        Draws of each chain, and iterations before them.
+    run : Run
+        How they came about.
     stopped : str
         What to say where the chains were stopped; empty where they were not.
-    advice : str
+    more : str
         What else to say where they have not converged.
     """
     name = max(diagnostics, key=lambda n: badness(diagnostics[n]))
@@ -36,24 +63,57 @@ def warn_once(
         if stopped:
             warn_user(f"{stopped}They have converged.", ConvergenceWarning)
         return
-    faults = []
-    if not row["rhat"] <= MAX_RHAT:
-        faults.append(f"R-hat {row['rhat']:.3f} (should be at most {MAX_RHAT})")
-    if not row["ess_bulk"] >= MIN_ESS:
-        faults.append(
-            f"{row['ess_bulk']:.0f} effective draws (bulk; should be at least {MIN_ESS:.0f})"
-        )
+    shown = f"{name!r}"
+    if name.endswith(_LATENT):
+        shown += ", the latent function where the chains agree least,"
     warn_user(
-        f"{stopped}The chains have not converged: the worst quantity is {name!r} with "
-        f"{' and '.join(faults)}. Raise n_draws (now {n_draws}; warm_start=True continues the "
-        f"chains), or start afresh with more n_warmup (now {n_warmup}) or narrower priors. The "
-        f"table of all quantities is in diagnostics_.{advice}",
+        f"{stopped}The chains have not converged: the worst quantity is {shown}"
+        f"{_fault(row, run)}. {_advice(row, run)}. summary() has the table of all quantities. "
+        f"This is {run.fit}.{more}",
         ConvergenceWarning,
     )
 
 
-def badness(row: dict[str, float]) -> float:
+def badness(row: Mapping[str, float]) -> float:
     """Return how far R-hat or ESS is beyond its limit: above 1 where one is."""
     ratios = (row["rhat"] - 1.0) / (MAX_RHAT - 1.0), MIN_ESS / max(row["ess_bulk"], 1e-300)
     # NaN: a quantity that never moved, or too few draws to tell.
     return max(math.inf if math.isnan(ratio) else ratio for ratio in ratios)
+
+
+def _fault(row: Mapping[str, float], run: Run) -> str:
+    """Say what is wrong with a quantity."""
+    if row["sd"] == 0.0:
+        return ", which never moved"
+    faults = []
+    if row["rhat"] > MAX_RHAT:
+        faults.append(f"R-hat {row['rhat']:.3f} (should be at most {MAX_RHAT})")
+    if row["ess_bulk"] < MIN_ESS:
+        faults.append(
+            f"{row['ess_bulk']:.0f} effective draws (bulk; should be at least {MIN_ESS:.0f})"
+        )
+    if run.n_draws < _FEWEST_DRAWS:
+        faults.append("too few draws to tell the effective ones")
+    return f" with {' and '.join(faults)}"
+
+
+def _advice(row: Mapping[str, float], run: Run) -> str:
+    """Say what to do about it."""
+    if _is_stuck(row, run):
+        moves = f", or use {run.other_moves}" if run.other_moves else ""
+        return (
+            "More draws alone will not help, for the chains hardly move, or stay at different "
+            "places: compare the chains with skgpmcmc.displays.TraceDisplay; then state narrower "
+            f"priors, bring the columns of X to one scale{moves}"
+        )
+    draws = f"Raise n_draws (now {run.n_draws}; warm_start=True continues the chains)"
+    if not row["rhat"] > MAX_RHAT:
+        return draws
+    return f"{draws}, or start afresh with more n_warmup (now {run.n_warmup}) or narrower priors"
+
+
+def _is_stuck(row: Mapping[str, float], run: Run) -> bool:
+    if row["sd"] == 0.0 or math.isinf(row["rhat"]):
+        return True
+    few = _STUCK_SHARE * run.n_chains * run.n_draws
+    return row["rhat"] > _STUCK_RHAT and row["ess_bulk"] < few

@@ -121,15 +121,16 @@ class MCMCCoxProcessRegressor(CountPredictions):
 
     Attributes
     ----------
-    priors_ : dict
-        Name of a hyperparameter -> list of the prior of each element, a frozen scipy.stats
+    priors_ : PriorTable
+        A dictionary that prints as a table of families, medians, 90 % ranges and origins:
+        name of a hyperparameter -> list of the prior of each element, a frozen scipy.stats
         distribution on the natural scale (also cut to bounds that the kernel sets).
-        Prints as a table of families, medians, 90 % ranges and origins; has `to_frame`.
     posterior_ : dict
         Name of a hyperparameter -> draws on the natural scale, shape
         (n_chains, n_draws), or (n_chains, n_draws, size).
-    diagnostics_ : dict
-        Name of a quantity -> mean, sd, mcse, ess_bulk, ess_tail, rhat.
+    diagnostics_ : SummaryTable
+        A dictionary, the numbers of `summary` without quantiles, with elements by number:
+        name of a quantity -> mean, sd, mcse, ess_bulk, ess_tail, rhat.
     trace_ : Trace
         All draws and costs.
     kernel_ : kernel instance

@@ -36,9 +36,11 @@ class Reports:
         table : SummaryTable
             A mapping: name of a quantity -> mean, sd, quantiles (named as in ``"5%"``), mcse,
             ess_bulk, ess_tail, rhat. It prints as a table, in notebooks too, and has a method
-            `to_frame`. The quantities are those of ``diagnostics_``, but that elements of
-            vectors are named after the columns of X where these have names, as in
-            ``"k2__length_scale[petal width]"``.
+            `to_frame`. The quantities are the hyperparameters; ``"latent[worst]"``, the latent
+            function at that training row (out of up to 50, evenly spread) where the chains agree
+            least; and the complete-data log likelihood. They are those of ``diagnostics_``, but
+            that elements of vectors are named after the columns of X where these have names, as
+            in ``"k2__length_scale[petal width]"``.
 
         Raises
         ------
@@ -52,8 +54,9 @@ class Reports:
         >>> X, y = load_coal_mining(return_X_y=True)
         >>> model = MCMCCoxProcessRegressor(n_warmup=50, n_draws=50, random_state=0).fit(X, y)
         >>> table = model.summary(quantiles=[0.1, 0.9])
-        >>> list(table)
-        ['k1__constant_value', 'k2__length_scale', 'mean', 'complete_data_log_likelihood']
+        >>> list(table)  # doctest: +NORMALIZE_WHITESPACE
+        ['k1__constant_value', 'k2__length_scale', 'mean', 'latent[worst]',
+         'complete_data_log_likelihood']
         >>> print(*table["k2__length_scale"])
         mean sd 10% 90% mcse ess_bulk ess_tail rhat
         """
@@ -122,10 +125,7 @@ class Reports:
 
 def summary_table(estimator: Any, quantiles: Array) -> SummaryTable:
     """Return the diagnostics of a fitted estimator, with quantiles and readable names."""
-    names = quantity_names(estimator)
-    if len(set(names)) < len(names):  # columns of the same name
-        names = list(estimator.diagnostics_)
-    rows = dict(zip(names, estimator.diagnostics_.values(), strict=True))
+    rows = dict(zip(quantity_names(estimator), estimator.diagnostics_.values(), strict=True))
     traces = [trace for group in estimator._traces for trace in group]
     draws = {
         f"{number}: {name}": values

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._linalg import Array
 from ..priors import element_names as names_of
+from ..trace import OTHER_QUANTITIES
 
 
 def element_names(
@@ -59,8 +60,8 @@ def quantity_names(estimator: Any, feature_names: Sequence[str] | None = None) -
     Returns
     -------
     names : list of str
-        Of length ``len(estimator.diagnostics_)``; the last one of each latent function is
-        ``"complete_data_log_likelihood"``.
+        Of length ``len(estimator.diagnostics_)``; the last ones of each latent function are
+        ``"latent[worst]"`` and ``"complete_data_log_likelihood"``.
     """
     features = feature_names
     if features is None:
@@ -77,4 +78,4 @@ def quantity_names(estimator: Any, feature_names: Sequence[str] | None = None) -
 
 
 def _names_of(trace: Any, features: Sequence[str] | None) -> list[str]:
-    return [*element_names(trace.posterior(), features), "complete_data_log_likelihood"]
+    return [*element_names(trace.posterior(), features), *OTHER_QUANTITIES]

@@ -75,6 +75,28 @@ def on_grid(update: Any) -> str:
     return "joint-post" if update in ("auto", "hmc") else "prior-white"
 
 
+def other_moves(representation: str | float, update: Any) -> str:
+    """Return how else theta may move, where its chains are stuck, as it is to be set.
+
+    Parameters
+    ----------
+    representation : str or float
+        The one in use.
+    update : str or callable
+        ``"slice"``, ``"hmc"`` or the proposal: the one in use.
+    """
+    slices = 'hyperparameter_update="slice"'
+    if representation_class(representation).carries_latents:
+        return f'representation="prior-white" with {slices}'
+    if update == "hmc":
+        return slices
+    if callable(update):
+        return f"smaller steps in hyperparameter_update, or {slices}"
+    return (
+        "" if representation == "marginal" else f"another representation (now {representation!r})"
+    )
+
+
 def without_moves(traces: Sequence[Trace]) -> str:
     """Say in how many chains no hyperparameter has moved, and why; nothing if there are none."""
     chains = [chain for t in traces for chain in zip(t.moved, t.sampling, strict=True)]
