@@ -83,12 +83,12 @@ def other_moves(representation: str | float, update: Any) -> str:
     representation : str or float
         The one in use.
     update : str or callable
-        ``"slice"``, ``"hmc"`` or the proposal: the one in use.
+        ``"slice"``, ``"hmc"``, ``"hmc and slice"`` or the proposal: the one in use.
     """
     slices = 'hyperparameter_update="slice"'
     if representation_class(representation).carries_latents:
         return f'representation="prior-white" with {slices}'
-    if update == "hmc":
+    if update in ("hmc", "hmc and slice"):
         return slices
     if callable(update):
         return f"smaller steps in hyperparameter_update, or {slices}"
