@@ -23,10 +23,10 @@ _READABLE = ("__array__", "__array_interface__", "__array_struct__", "__datafram
 # What is no container at all is left to those who say how many numbers they need.
 _SINGLE = (type(None), Number, str, bytes, datetime.date, datetime.timedelta, datetime.time)
 _DATES = (
-    "Pass the number of days or seconds since a date, such as (t - t[0]) / numpy.timedelta64(1, "
-    "'D') with t = numpy.asarray(dates, 'datetime64[s]'), and the same t[0] in fit and predict. "
-    "For events there is skgpmcmc.point_patterns: bin_events makes such numbers of dates, and "
-    "to_inputs of its result does so for others."
+    "Pass the number of days or seconds since a date: in a data frame X['day'] = (X['day'] - "
+    "start) / numpy.timedelta64(1, 'D'), else a column of shape (n_samples, 1), with the same date "
+    "as start in fit and predict. For dates of events skgpmcmc.point_patterns.bin_events does this "
+    "for you."
 )
 _DURATIONS = "Pass their number of days or seconds, such as t / numpy.timedelta64(1, 'D')."
 _TIMES_OF_DAY = "Pass their number of hours, such as t.hour + t.minute / 60."

@@ -12,7 +12,7 @@ TIMES = DAYS - DAYS[0]
 PYTHON = [day.item() for day in DAYS]
 NUMBERS = np.arange(6.0)
 # What is said of dates.
-WAY = ["(t - t[0]) / numpy.timedelta64(1, 'D')", "same t[0]", "point_patterns", "to_inputs"]
+WAY = ["- start) / numpy.timedelta64(1, 'D')", "same date as start", "point_patterns.bin_events"]
 BIG = 2**53 + 1
 
 

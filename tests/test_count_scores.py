@@ -142,6 +142,17 @@ def test_training_counts_that_all_are_as_expected(counts):
     assert model.score(X[:1], [5]) == pytest.approx(gain * len(counts), rel=1e-12)
 
 
+@pytest.mark.parametrize("count", [0, 4])
+def test_weights_are_copies_where_the_rate_or_the_deviance_would_be_zero(count):
+    counts, weights = np.full(4, count), np.full(4, 3)
+    weighted = MCMCCoxProcessRegressor(**SHORT).fit(X, counts, sample_weight=weights)
+    repeated = MCMCCoxProcessRegressor(**SHORT).fit(np.repeat(X, 3, axis=0), np.repeat(counts, 3))
+    centres = [model.priors_["mean"][0].mean() for model in (weighted, repeated)]
+    assert centres[0] == pytest.approx(centres[1], rel=1e-12)
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-6)
+    assert weighted.score(X, counts) == pytest.approx(repeated.score(X, counts), rel=1e-6)
+
+
 def test_weights_of_fit_are_those_of_the_rate_and_of_the_deviance():
     weights = np.array([1, 2, 0, 3])
     rows = np.repeat(np.arange(4), weights)

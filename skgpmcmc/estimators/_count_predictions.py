@@ -200,7 +200,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
             If `fit` was given exposures other than 1, and this method none.
         """
         X = self._validate_new(X)
-        y = check_counts(new_vector(y))
+        y = check_counts(new_vector(y, exact=True))
         check_consistent_length(X, y)
         self._warn_without_exposure(exposure, "log_predictive_density")
         exposure = check_exposure(exposure, len(X), zero=True)
@@ -304,7 +304,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         rows are finite, those of parts add up to that of the whole, and the mean over folds is
         best for the model of the smallest deviance. Rows that vary more than those of `fit` can
         score more than 1. (Should all counts of `fit` be as the constant rate has them, D is 1
-        divided by the number of rows.)
+        divided by the number of rows, each as often as its weight says.)
 
         Examples
         --------
@@ -317,7 +317,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         """
         expected = self.predict(X, exposure)
         self._warn_without_exposure(exposure, "score")
-        y = check_counts(new_vector(y))
+        y = check_counts(new_vector(y, exact=True))
         check_consistent_length(expected, y)
         exposure = check_exposure(exposure, len(y), zero=True)
         check_possible(y, exposure)

@@ -286,7 +286,7 @@ class MCMCCoxProcessRegressor(CountPredictions):
         UserWarning
             If all weights are far below 1, or sum to 1: they count copies of rows.
         """
-        check_y(y)
+        check_y(y, exact=True)
         X, y = self._validate_training(X, y)
         y = check_counts(y)
         exposure = check_exposure(exposure, len(y))

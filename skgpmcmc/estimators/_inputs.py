@@ -206,11 +206,11 @@ def check_threshold(threshold: Any, n_samples: int) -> Array:
     ValueError
         For a wrong shape, and for what is no number: NaN, None, booleans.
     """
+    numbers = _number_or_vector("threshold", threshold, n_samples)
     if threshold is None or np.asarray(threshold).dtype.kind == "b":
         raise ValueError(
             f"threshold must be a number, or a number for each row; got {reprlib.repr(threshold)}."
         )
-    numbers = _number_or_vector("threshold", threshold, n_samples)
     hint = " Nothing is above or below NaN; inf and -inf are allowed."
     check_rows(numbers, ~np.isnan(numbers), "threshold", "a number", hint)
     return np.array(np.broadcast_to(numbers, (n_samples,)))

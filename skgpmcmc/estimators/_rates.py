@@ -75,7 +75,7 @@ def check_rate(y: Array, exposure: Array, weights: Array | None) -> float:
 
 def overall_rate(y: Array, exposure: Array, weights: Array | None) -> float:
     """Return total count / total exposure, as if half an event had been seen where none was."""
-    total = np.average(y, weights=weights) or 0.5 / len(y)
+    total = np.average(y, weights=weights) or 0.5 / _n_copies(y, weights)
     return float(total / np.average(exposure, weights=weights))
 
 
@@ -112,4 +112,9 @@ def deviance_of_constant(y: Array, constant: Array, weights: Array | None) -> fl
     All rows together have at least 1: what half an event expected where none was seen amounts to.
     """
     mean = np.average(deviance_reduction(y, y, constant), weights=weights)
-    return max(float(mean), 1.0 / len(y))
+    return max(float(mean), 1.0 / _n_copies(y, weights))
+
+
+def _n_copies(y: Array, weights: Array | None) -> float:
+    """Return the number of rows, each as often as its weight says, and at least 1."""
+    return float(len(y)) if weights is None else max(float(weights.sum()), 1.0)

@@ -156,6 +156,8 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
     def predict_interval(self, X: Any, confidence_level: float = 0.9) -> Array:
         """Return central predictive intervals of new observations.
 
+        Their noise is the kernel's white noise, without `alpha` and `noise_variance`.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
@@ -172,6 +174,8 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
 
     def predict_quantiles(self, X: Any, quantiles: Any) -> Array:
         """Return predictive quantiles of new observations.
+
+        Their noise is the kernel's white noise, without `alpha` and `noise_variance`.
 
         Parameters
         ----------
@@ -246,6 +250,8 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
     def log_predictive_density(self, X: Any, y: Any) -> Array:
         """Return the logarithm of the predictive density of new observations.
 
+        Their noise is the kernel's white noise, without `alpha` and `noise_variance`.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
@@ -273,6 +279,8 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
         """Draw new observations from their predictive distribution, jointly over the rows.
+
+        Their noise is the kernel's white noise, without `alpha` and `noise_variance`.
 
         Parameters
         ----------

@@ -21,8 +21,8 @@ _NO_NOISE = 1e-6
 DEFAULT_ALPHA = 1e-10
 _HINT_OF_ALPHA = (
     " Cross-validation slices X and y, but no parameter of the constructor: leave alpha at its "
-    "default, and pass noise variances to fit(X, y, noise_variance=...); in a search, with "
-    "metadata routing on, after set_fit_request(noise_variance=True)."
+    "default, and pass noise variances to fit(X, y, noise_variance=...), also of a search; with "
+    "metadata routing on call set_fit_request(noise_variance=True) first."
 )
 
 

@@ -209,7 +209,9 @@ def _hint_of_element(spec: HyperparameterSpec, label: str, columns: Sequence[str
     reason = _why_numbers(spec.size, columns)
     if reason:
         if columns is None and not label.isdigit():
-            reason += '; a Pipeline hands them on with set_output(transform="pandas")'
+            reason += (
+                '; a Pipeline hands them on with set_output(transform="pandas"), RFECV does not'
+            )
         return f" {spec.name!r} has {spec.size} elements, {names[0]!r} to {names[-1]!r} ({reason})."
     by_column = dict(zip(columns or (), names, strict=True))
     close = get_close_matches(label, by_column, n=1)
