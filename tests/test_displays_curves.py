@@ -378,7 +378,7 @@ def test_the_values_that_are_held_are_in_the_picture(of_pair):
 
 def test_a_note_is_not_broken_within_a_name():
     names = ["petal length (cm)", "sepal length (cm)", "sepal width (cm)", "petal width (cm)"]
-    X = RNG.standard_normal((12, 4))
+    X = 2.0 * np.cos(np.outer(np.arange(12.0), np.arange(1.0, 5.0)))
     model = regressor(X, X[:, 0])
     display = PredictiveDisplay.from_estimator(
         model, X, feature_names=names, held=dict.fromkeys(names[1:], 1.0)
@@ -391,7 +391,7 @@ def test_a_note_is_not_broken_within_a_name():
 
 
 def test_of_many_columns_those_that_were_given_come_first():
-    X = RNG.standard_normal((12, 40))
+    X = 2.0 * np.cos(np.outer(np.arange(12.0), np.arange(1.0, 41.0)))
     model = regressor(X, X[:, 0])
     options = {"feature": 2, "held": {30: 0.5, "x7": -1.0}}
     label = PredictiveDisplay.from_estimator(model, X, **options).ax_.get_xlabel()

@@ -1,6 +1,7 @@
 """Columns have names, and displays keep to them: the same order as in fit, and as they are."""
 
 import itertools
+import re
 import warnings
 
 import numpy as np
@@ -175,7 +176,7 @@ def texts(display):
     found = []
     for text in figure.findobj(matplotlib.text.Text):
         shown, is_mathematics = text._preprocess_math(text.get_text())
-        if not (is_mathematics and shown.startswith("$10^")):  # a tick
+        if not (is_mathematics and re.match(r"\$(\d\\cdot)?10\^", shown)):  # a tick
             assert not is_mathematics, shown
             found.append(shown)
     return "\n".join(found)
