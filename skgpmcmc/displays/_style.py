@@ -22,6 +22,9 @@ SMALL = 8
 _LONGEST_LEGEND, _NARROW_LEGEND = 24, 18
 # Powers of ten of numbers that are written out, and intervals of an axis, at most.
 _WRITTEN_OUT, _N_TICKS = (-4, 9), 5
+# Inches that a date takes on an axis, and dates, at most.
+_DATE, _N_DATES = 0.7, 9
+_ENOUGH_DATES = 7
 # Ratios of the ends of a logarithmic axis; up to each it has ticks at these digits.
 _NARROW = 5.0
 _DIGITS = ((30.0, (1.0, 2.0, 5.0)), (300.0, (1.0, 3.0)), (np.inf, (1.0,)))
@@ -99,10 +102,13 @@ def plain_numbers(axis: Any, n_most: float = np.inf) -> None:
 
 
 def concise_dates(axis: Any) -> None:
-    """Put a few dates on an axis, each without what it shares with the others."""
+    """Put as many dates on an axis as it has room for, each without what all of them share."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-    locator = AutoDateLocator(minticks=3, maxticks=_N_TICKS + 1)
+    inches = axis.axes.get_window_extent().width / axis.figure.dpi
+    n_most = int(np.clip(inches / _DATE, _N_TICKS, _N_DATES))
+    # With fewer at most, and 3 at least, the locator finds no steps for some ranges.
+    locator = AutoDateLocator(minticks=3 if n_most >= _ENOUGH_DATES else 2, maxticks=n_most)
     axis.set_major_locator(locator)
     axis.set_major_formatter(ConciseDateFormatter(locator))
 
