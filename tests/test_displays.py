@@ -551,7 +551,7 @@ def test_intensity_names_the_display_that_fits(models):
         (TraceDisplay, "regressor", {"quantities": ["nothing"]}, "'nothing', which is none of"),
         (TraceDisplay, "regressor", {"max_quantities": 0}, "max_quantities must be"),
         (TraceDisplay, "regressor", {"feature_names": ["a"]}, "list of 2 names"),
-        (TraceDisplay, "regressor", {"ax": [1, 2]}, "array of 10 of them"),
+        (TraceDisplay, "regressor", {"ax": [1, 2]}, "array of 12 of them"),
         (HyperparameterDisplay, "line", {"kind": "pairs", "max_quantities": 1}, "two hyper"),
         (HyperparameterDisplay, "regressor", {"kind": "pair"}, "'marginals', 'pairs'; got 'pair'"),
         (
