@@ -9,7 +9,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skgpmcmc.core import LatentGaussianModel, SamplerSettings, predict_latent, run_chains
-from skgpmcmc.likelihoods import BernoulliLogit, Binomial, Gaussian, NegativeBinomial, Poisson
+from skgpmcmc.likelihoods import (
+    BernoulliLogit,
+    Binomial,
+    Gaussian,
+    NegativeBinomial,
+    Poisson,
+    StudentT,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -51,17 +58,20 @@ def test_masked_starting_points():
     check_message(lambda: run_chains(core_model(), settings, n_chains=1, theta=start), words)
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     ("name", "use"),
     [
         ("y", Poisson),
         ("y", Gaussian),
         ("y", NegativeBinomial),
+        ("y", StudentT),
         ("y", lambda values: Binomial(values, np.ones(6))),
         ("y", BernoulliLogit),
         ("trials", lambda values: Binomial(np.ones(6), values)),
         ("exposure", lambda values: Poisson([1] * 6, values)),
         ("noise_variance", lambda values: Gaussian(NUMBERS, values)),
+        ("scale2", lambda values: StudentT(NUMBERS, values)),
         ("known_variance", lambda values: Gaussian(NUMBERS, known_variance=values)),
         ("sample_weight", lambda values: Poisson([1] * 6, sample_weight=values)),
         ("latent_index", lambda values: Poisson([1] * 6, latent_index=values)),
@@ -71,6 +81,7 @@ def test_numbers_of_likelihoods(name, use):
     ones = np.ones(6, dtype=int)
     check_message(lambda: use(masked(ones)), [f"{name} must not be masked"])
     check_message(lambda: use(list(masked(ones))), [f"{name} must not be masked"])
+    check_message(lambda: use([*ones[:5], np.ma.masked]), [f"{name} must not be masked"])
     check_message(lambda: use(set(ones.tolist())), [name, "set"])
     check_message(lambda: use(np.array(list(TIMES), object)), [name])
     use(np.ma.array(ones * np.arange(6) if name == "latent_index" else ones, mask=False))

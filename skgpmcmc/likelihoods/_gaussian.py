@@ -84,8 +84,9 @@ class Gaussian(Likelihood):
         sample_weight: ArrayLike | None = None,
         n_latent: int | None = None,
     ) -> None:
-        self.noise_variance = check_noise_variance(noise_variance, "noise_variance", np.size(y))
-        self.known_variance = check_known_variance(known_variance, np.size(y))
+        y = check_vector(y, "y")
+        self.noise_variance = check_noise_variance(noise_variance, "noise_variance", y.size)
+        self.known_variance = check_known_variance(known_variance, y.size)
         self.parameters = ("noise_level",) if noise_variance is None else ()
         super().__init__(
             y, latent_index=latent_index, sample_weight=sample_weight, n_latent=n_latent

@@ -11,7 +11,7 @@ from ._augmented import GaussianGivenAuxiliaries, StudentTGivenPrecisions
 from ._base import Likelihood, Params
 from ._gaussian import check_known_variance, check_noise_variance
 from ._sites import Sites
-from ._validation import positive_or_none
+from ._validation import check_vector, positive_or_none
 
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _SMALLEST = float(np.finfo(float).tiny)
@@ -86,8 +86,9 @@ class StudentT(Likelihood):
         sample_weight: ArrayLike | None = None,
         n_latent: int | None = None,
     ) -> None:
-        self.scale2 = check_noise_variance(scale2, "scale2", np.size(y))
-        self.known_variance = check_known_variance(known_variance, np.size(y))
+        y = check_vector(y, "y")
+        self.scale2 = check_noise_variance(scale2, "scale2", y.size)
+        self.known_variance = check_known_variance(known_variance, y.size)
         self.degrees_of_freedom = _check_degrees_of_freedom(degrees_of_freedom)
         settings = {"noise_level": self.scale2, "degrees_of_freedom": self.degrees_of_freedom}
         self.parameters = tuple(name for name, value in settings.items() if value is None)
