@@ -307,8 +307,9 @@ def dense_summary():
 @pytest.mark.parametrize("representation", ["joint-post", 1.0])
 def test_posterior_agrees_with_the_dense_one(representation, dense_summary):
     summary = summary_of(True, representation)
-    for name, row in dense_summary.items():
-        other = summary[name]
+    # Which row of the latent function mixes worst differs between the fits: no mean to compare.
+    for name in dense_summary.keys() - {"latent[worst]"}:
+        row, other = dense_summary[name], summary[name]
         error = math.hypot(row["mcse"], other["mcse"])
         assert abs(row["mean"] - other["mean"]) < 4.5 * error, name
         assert other["rhat"] < 1.1

@@ -167,13 +167,6 @@ def _(estimator: MCMCCoxProcessRegressor, y: Any, exposure: Any, target: Any) ->
             "was given exposures other than 1; got None. Pass exposure=... of the rows, or leave y "
             "out to draw no points."
         )
-    least, most = estimator.exposure_range_
-    if np.ndim(exposure) == 0 and most > least * (1.0 + _ROUNDING):
-        raise ValueError(
-            f"exposure must have a number for each row of y, for the points are counts divided by "
-            f"it, and fit was given exposures from {short_number(least)} to {short_number(most)}; "
-            f"got {exposure!r}. Pass the exposures of the rows, or leave y out to draw no points."
-        )
     counts = as_floats("y", y)
     return (counts / check_exposure(exposure, len(counts)))[None]
 
