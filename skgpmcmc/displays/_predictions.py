@@ -61,6 +61,11 @@ class Curves(NamedTuple):
     data: str = "data"
     title: str = ""
 
+    def for_display(self) -> dict[str, Any]:
+        """Return those that a display takes by the same names."""
+        names = ("labels", "is_probability", "of_what", "new_interval", "of_new", "title")
+        return {name: getattr(self, name) for name in names}
+
 
 @singledispatch
 def exposure_range(estimator: Any, exposure: Any, n_samples: int) -> Exposures:

@@ -248,33 +248,27 @@ class PredictiveDisplay:
         levels = check_levels(confidence_levels)
         names = column_names(X, estimator, feature_names)
         line = Line.through(fitted, X, names, feature, held)
-        n_samples = len(line.observed())
-        exposures = exposure_range(fitted.estimator, exposure, n_samples)
+        exposures = exposure_range(fitted.estimator, exposure, len(line.observed()))
         y_observed = None
         if y is not None:
             check_given("y", y)
             check_consistent_length(X, y)
             y_observed = observed(fitted.estimator, column_or_1d(y), exposure, target)
         x, seen = line.points(grid_resolution)
-        shown = convert_numbers(x, convert)
+        is_date = are_dates(convert_numbers(x, convert))
         found = curves(fitted.estimator, seen, levels, target, exposures)
         display = cls(
             x,
             found.mean,
             found.intervals,
             confidence_levels=levels,
-            labels=found.labels,
             x_observed=None if y is None else line.observed(),
             y_observed=y_observed,
-            is_probability=found.is_probability,
-            xlabel=line.label(seen, are_dates(shown)),
+            xlabel=line.label(seen, is_date),
             ylabel=found.ylabel if ylabel is None else ylabel,
-            title=found.title,
-            of_what=found.of_what,
-            new_interval=found.new_interval,
-            of_new=found.of_new,
             data_label=line.describe_data(found),
             training_edges=line.edges(x, seen),
+            **found.for_display(),
         )
         return display.plot(ax, convert=convert)
 
