@@ -21,9 +21,9 @@ from scipy.linalg.lapack import dlauum, dpotrf
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from threadpoolctl import threadpool_limits
 
-from skgpmcmc._chain import Chain
-from skgpmcmc._model import LatentGaussianModel
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._model._model import LatentGaussianModel
+from skgpmcmc._sampling._chain import Chain
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.likelihoods import BernoulliLogit
 
 SIZES = [112, 200, 625]

@@ -22,7 +22,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.bench_updates import classes, simulate
-from skgpmcmc import MCMCGaussianProcessClassifier, _parallel, _run_chain
+from skgpmcmc import MCMCGaussianProcessClassifier
+from skgpmcmc._running import _one_chain, _workers
 
 N_COLUMNS, N_REPEATS = 5, 3
 
@@ -38,7 +39,7 @@ def seconds_per_chain(n_rows: int, n_draws: int, n_jobs: int, all_threads: bool)
     with ExitStack() as stack, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         if all_threads:
-            for module in (_parallel, _run_chain):
+            for module in (_workers, _one_chain):
                 unlimited = mock.patch.object(
                     module, "threadpool_limits", return_value=nullcontext()
                 )

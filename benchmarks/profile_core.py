@@ -42,7 +42,8 @@ from threadpoolctl import threadpool_limits
 
 import skgpmcmc
 from benchmarks.bench_budget import doubled_iris
-from skgpmcmc import MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor, _run_chain
+from skgpmcmc import MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor
+from skgpmcmc._running import _one_chain
 from skgpmcmc.datasets import load_ionosphere, make_gp_regression
 
 PACKAGE = str(Path(skgpmcmc.__file__).parent)
@@ -201,7 +202,7 @@ def _count(run: Callable[[], object]) -> Counter[Statement]:
 def profile(estimator: Any, X: np.ndarray, y: np.ndarray, seconds: float) -> Profile:
     """Fit an estimator; instead of keeping draws, sample and profile for some time."""
     found: list[Profile] = []
-    original = _run_chain._Sampling.run
+    original = _one_chain._Sampling.run
 
     def sample(self: Any, first: int) -> None:
         lines: Counter[Line] = Counter()
@@ -224,7 +225,7 @@ def profile(estimator: Any, X: np.ndarray, y: np.ndarray, seconds: float) -> Pro
     with (
         threadpool_limits(1),
         warnings.catch_warnings(),
-        mock.patch.object(_run_chain._Sampling, "run", sample),
+        mock.patch.object(_one_chain._Sampling, "run", sample),
     ):
         warnings.simplefilter("ignore")
         estimator.fit(X, y)

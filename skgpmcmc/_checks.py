@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from numbers import Number
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -351,3 +351,35 @@ def _is_double(value: Any) -> bool:
 def _shown(value: Any) -> str:
     digits = str(value) if not isinstance(value, int) or abs(value) < 10**40 else ""
     return digits or f"a number of {int(value).bit_length()} bits"
+
+
+def check_whole(name: str, value: Any, least: int) -> None:
+    """Raise a ValueError unless the value is a whole number, and large enough."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number, at least {least}; got {value!r}.")
+
+
+def check_vector(values: Any, name: str, length: int | None = None) -> NDArray:
+    """Return ``values`` as a finite float vector of the given length, or say what is wrong."""
+    vector = as_floats(name, values)
+    if vector.ndim != 1 or vector.size == 0:
+        raise ValueError(
+            f"{name} must be one-dimensional with at least one element; got shape {vector.shape}."
+        )
+    if length is not None and vector.size != length:
+        raise ValueError(
+            f"{name} has {vector.size} elements but y has {length}; pass one per observation."
+        )
+    check_rows(vector, np.isfinite(vector), name, "finite")
+    return vector
+
+
+def check_rows(values: NDArray, allowed: NDArray, name: str, what: str, hint: str = "") -> None:
+    """Raise an error that names the first of the values that is not allowed, or the only one."""
+    bad = np.flatnonzero(~allowed)
+    if not bad.size:
+        return
+    if values.ndim == 0:
+        raise ValueError(f"{name} must be {what}; got {values}.{hint}")
+    others = f" ({bad.size} rows are wrong)" if bad.size > 1 else ""
+    raise ValueError(f"{name} must be {what}; row {bad[0]} holds {values[bad[0]]}{others}.{hint}")

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from ._checks import check_whole
 from ._covariance import check_kernel_call
 from ._linalg import Array
-from ._model import LatentGaussianModel
-from ._model_inputs import as_inputs
-from ._origin import check_kind, check_origin
-from ._sampler import run_chains
-from ._settings import SamplerSettings
+from ._model._inputs import as_inputs
+from ._model._model import LatentGaussianModel
+from ._prediction._dense import PosteriorDraws
+from ._running._chains import run_chains
+from ._running._continuation import check_kind, check_origin
+from ._sampling._settings import SamplerSettings
 from .estimators._latent_predictions import latent_moments
-from .estimators._prediction import PosteriorDraws
-from .likelihoods._validation import check_whole
 from .trace import Trace
 
 __all__ = ["LatentGaussianModel", "SamplerSettings", "Trace", "predict_latent", "run_chains"]

@@ -10,11 +10,11 @@ import numpy as np
 
 from . import diagnostics
 from ._linalg import Array
-from ._model import LatentGaussianModel
-from ._parameters import ParameterLayout
+from ._model._layout import ParameterLayout
+from ._model._model import LatentGaussianModel
 from .diagnostics._summary import with_quantiles
 from .diagnostics._worst import least_agreed
-from .likelihoods._validation import check_quantiles
+from .likelihoods._checks import check_quantiles
 
 #: What `Trace.quantities` has beside hyperparameters.
 OTHER_QUANTITIES = ("latent[worst]", "complete_data_log_likelihood")

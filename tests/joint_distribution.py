@@ -21,10 +21,10 @@ import numpy as np
 from problems import with_targets
 from scipy import stats
 
-from skgpmcmc._chain import Chain
-from skgpmcmc._latent_state import LatentState
-from skgpmcmc._model import LatentGaussianModel, Workspace
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._model._model import LatentGaussianModel, Workspace
+from skgpmcmc._model._state import LatentState
+from skgpmcmc._sampling._chain import Chain
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.representations import make_workspace
 
 #: False-alarm rate of one test. The files of joint-distribution tests hold fewer

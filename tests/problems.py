@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from skgpmcmc._model import LatentGaussianModel
+from skgpmcmc._model._model import LatentGaussianModel
 from skgpmcmc.likelihoods import (
     BernoulliLogit,
     BernoulliProbit,

@@ -15,7 +15,7 @@ import pickle
 
 import numpy as np
 
-from skgpmcmc.estimators._prediction import PosteriorDraws
+from skgpmcmc._prediction._dense import PosteriorDraws
 
 EPS = float(np.finfo(float).eps)
 # For results of a handful of operations without cancellation, elementary functions among them, each

@@ -14,9 +14,9 @@ from scipy import stats
 from sklearn.datasets import load_iris
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from skgpmcmc._model import LatentGaussianModel
-from skgpmcmc._sampler import run_groups
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._model._model import LatentGaussianModel
+from skgpmcmc._running._chains import run_groups
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.datasets import load_coal_mining, load_ionosphere, make_gp_regression
 from skgpmcmc.diagnostics import ess_bulk, mcse_mean, rhat
 from skgpmcmc.likelihoods import (

@@ -8,7 +8,7 @@ from scipy.special import expit
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from test_agreement import Problem, by_sites, integrated
 
-from skgpmcmc._model import LatentGaussianModel
+from skgpmcmc._model._model import LatentGaussianModel
 from skgpmcmc.likelihoods import Binomial, NegativeBinomial
 
 N_ROWS = 60

@@ -10,9 +10,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.model_selection import GridSearchCV, KFold
 
 from skgpmcmc import MCMCGaussianProcessClassifier
-from skgpmcmc.estimators._logistic_counts import binomial_log_pmf
 from skgpmcmc.likelihoods import BernoulliLogit, Binomial
-from skgpmcmc.likelihoods._log_gamma import log_binomial
+from skgpmcmc.likelihoods._special import log_binomial
+from skgpmcmc.likelihoods.predictive._logistic import binomial_log_pmf
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

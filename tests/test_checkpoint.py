@@ -20,12 +20,11 @@ from skgpmcmc import (
     MCMCCoxProcessRegressor,
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
-    _checkpoint,
-    _parallel,
 )
-from skgpmcmc._checkpoint import Checkpoint
-from skgpmcmc._coupled import ChainGroup
-from skgpmcmc._sampler import run_groups
+from skgpmcmc._running import _checkpoint, _workers
+from skgpmcmc._running._chains import run_groups
+from skgpmcmc._running._checkpoint import Checkpoint
+from skgpmcmc._sampling._latent_functions import ChainGroup
 from skgpmcmc.core import LatentGaussianModel, SamplerSettings
 from skgpmcmc.likelihoods import Gaussian
 from skgpmcmc.updates import RandomWalk
@@ -558,14 +557,14 @@ def test_fit_goes_on_where_draws_cannot_be_written(tmp_path, monkeypatch, count)
 def test_directory_that_is_deleted_during_the_fit(tmp_path, monkeypatch, count):
     whole = MCMCGaussianProcessClassifier(**SHORT).fit(X, SIGNAL > 0.0)
     path = tmp_path / "chains"
-    run = _parallel.run_chain
+    run = _workers.run_chain
 
     def delete_and_run(*args):
         (path / "checkpoint.json").unlink(missing_ok=True)
         path.rmdir() if path.exists() else None
         return run(*args)
 
-    monkeypatch.setattr(_parallel, "run_chain", delete_and_run)
+    monkeypatch.setattr(_workers, "run_chain", delete_and_run)
     model = MCMCGaussianProcessClassifier(checkpoint=path, **SHORT)
     with pytest.warns(UserWarning, match="could not be written .*No such file or directory"):
         assert_same(model.fit(X, SIGNAL > 0.0), whole)

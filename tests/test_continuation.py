@@ -5,10 +5,10 @@ import pytest
 from problems import LIKELIHOODS, PRIORS, X_SMALL, make_model
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, RationalQuadratic, WhiteKernel
 
-from skgpmcmc._chain import Chain
-from skgpmcmc._model import LatentGaussianModel
-from skgpmcmc._sampler import run_chains, run_groups
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._model._model import LatentGaussianModel
+from skgpmcmc._running._chains import run_chains, run_groups
+from skgpmcmc._sampling._chain import Chain
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.likelihoods import BernoulliLogit, SoftmaxClass
 from skgpmcmc.updates import RandomWalk
 

@@ -16,8 +16,9 @@ from skgpmcmc import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
-from skgpmcmc.estimators import _counts, _normal_quantiles, _prediction
-from skgpmcmc.estimators._prediction import PosteriorDraws
+from skgpmcmc._prediction import _dense
+from skgpmcmc._prediction._dense import PosteriorDraws
+from skgpmcmc.likelihoods.predictive import _normal, _poisson
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -103,7 +104,7 @@ def assert_close(one, other):
     # Quantiles are searched for until a bracket is this fraction of a standard deviation wide;
     # of two searches one may take a step more. Links have slopes of up to 1, or of their value.
     spread = other.get("std", other["latent_std"]).max()
-    searched = _normal_quantiles._RESOLUTION * max(1.0, spread)
+    searched = _normal._RESOLUTION * max(1.0, spread)
     for name, values in one.items():
         tolerance = searched if name in ("interval", "quantiles") else ELEMENTWISE
         np.testing.assert_allclose(
@@ -203,7 +204,7 @@ def test_moments_of_a_row_do_not_depend_on_the_others(name, monkeypatch):
             check(np.full(1 + n_beside, row), [n_beside])
     bytes_per_row = 8 * max(len(functions[0]), len(model.X_train_))
     for size, n_chunks in [(1, 9), (7, 2), (2**40, 1)]:
-        monkeypatch.setattr(_prediction, "CHUNK_BYTES", size * bytes_per_row)
+        monkeypatch.setattr(_dense, "CHUNK_BYTES", size * bytes_per_row)
         assert len(list(functions[0].chunks(X))) == n_chunks
         check(np.arange(len(X)))
     # The bounds are small: a millionth of the next row's covariances would be seen.
@@ -227,9 +228,9 @@ def test_chunks_of_any_size_predict_the_same(name, monkeypatch):
     remember_moments(monkeypatch)
     expected = predictions(name, model, X)
     for size, n_chunks in [(1, 9), (7, 2), (2**40, 1)]:
-        monkeypatch.setattr(_prediction, "CHUNK_BYTES", size * bytes_per_row)
-        monkeypatch.setattr(_counts, "_CHUNK", size)
-        monkeypatch.setattr(_normal_quantiles, "_CHUNK", size)
+        monkeypatch.setattr(_dense, "CHUNK_BYTES", size * bytes_per_row)
+        monkeypatch.setattr(_poisson, "_CHUNK", size)
+        monkeypatch.setattr(_normal, "_CHUNK", size)
         assert len(list(draws.chunks(X))) == n_chunks
         assert_close(predictions(name, model, X), expected)
 

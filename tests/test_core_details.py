@@ -11,17 +11,17 @@ from rounding import ELEMENTWISE
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from skgpmcmc import _hyperparameters, _trajectories
-from skgpmcmc._chain import Chain
-from skgpmcmc._coordinates import NormalCoordinates
-from skgpmcmc._coupled import ChainGroup
-from skgpmcmc._interrupts import StopSignal
-from skgpmcmc._run_chain import Surroundings, run_chain
-from skgpmcmc._sampler import run_chains
-from skgpmcmc._settings import SamplerSettings
-from skgpmcmc.estimators._prediction import PosteriorDraws, sample_latent, spread
+from skgpmcmc._prediction._dense import PosteriorDraws, sample_latent, spread
+from skgpmcmc._running._chains import run_chains
+from skgpmcmc._running._interrupts import StopSignal
+from skgpmcmc._running._one_chain import Surroundings, run_chain
+from skgpmcmc._sampling import _hyperparameter_moves
+from skgpmcmc._sampling._chain import Chain
+from skgpmcmc._sampling._latent_functions import ChainGroup
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.likelihoods import Gaussian, Poisson, StudentT
 from skgpmcmc.likelihoods._softmax import SoftmaxClass
+from skgpmcmc.priors._normal_coordinates import NormalCoordinates
 from skgpmcmc.representations import ApproximateMarginalRepresentation
 from skgpmcmc.updates import HamiltonianResult, RandomWalk, StepResult
 
@@ -129,7 +129,7 @@ def test_slices_are_of_the_posterior(monkeypatch):
     """Of what an update is given, the value at its start has the prior in it too."""
     model, chain = _start()
     recorder = Recorder(0.3)
-    monkeypatch.setattr(_hyperparameters, "slice_step", recorder)
+    monkeypatch.setattr(_hyperparameter_moves, "slice_step", recorder)
     theta = chain.state.theta
     chain.iterate()
     assert sorted(value for value, _, _ in recorder.seen) == sorted(theta.tolist())
@@ -142,7 +142,7 @@ def test_slices_are_of_the_posterior(monkeypatch):
 def test_metropolis_updates_are_of_the_posterior(monkeypatch):
     model, chain = _start(proposal=RandomWalk(0.1))
     recorder = Recorder(np.array([0.3, -0.2, 0.1, 0.4]))
-    monkeypatch.setattr(_hyperparameters, "metropolis_step", recorder)
+    monkeypatch.setattr(_hyperparameter_moves, "metropolis_step", recorder)
     chain.iterate()
     ((theta, moved, difference),) = recorder.seen
     expected = _log_posterior(model, moved) - _log_posterior(model, theta)
@@ -158,7 +158,7 @@ def test_trajectories_are_of_the_posterior(monkeypatch):
         seen.append((point, evaluate(point.value + np.array([0.3, -0.2, 0.1, 0.4]))))
         return HamiltonianResult(point, 1.0, False)
 
-    monkeypatch.setattr(_trajectories, "hamiltonian_step", record)
+    monkeypatch.setattr(_hyperparameter_moves, "hamiltonian_step", record)
     chain.iterate()
     ((start, there),) = seen
     coordinates = NormalCoordinates(model.layout.priors)

@@ -13,7 +13,7 @@ from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from skgpmcmc._grid import Grid
-from skgpmcmc._origin import check_origin
+from skgpmcmc._running._continuation import check_origin
 from skgpmcmc.core import LatentGaussianModel, SamplerSettings, predict_latent, run_chains
 from skgpmcmc.likelihoods import BernoulliLogit, Poisson
 from skgpmcmc.updates import RandomWalk

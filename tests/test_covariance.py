@@ -26,7 +26,7 @@ from skgpmcmc._covariance import (
     KernelCovariance,
     PseudoPosteriorFactory,
     StationaryCovariance,
-    _distances,
+    _packed_distances,
     make_covariance,
 )
 
@@ -198,8 +198,8 @@ def test_repeated_rows_and_columns_without_spread():
 
 
 def test_ard_kernel_on_the_wrong_number_of_columns_raises_sklearns_error(monkeypatch):
-    for budget in (_distances.TABLE_BYTES, 0):
-        monkeypatch.setattr(_distances, "TABLE_BYTES", budget)
+    for budget in (_packed_distances.TABLE_BYTES, 0):
+        monkeypatch.setattr(_packed_distances, "TABLE_BYTES", budget)
         with pytest.raises(ValueError, match="must have the same number of dimensions"):
             make_covariance(RBF([1.0, 2.0]), inputs(5)).factor(np.zeros(2))
 
@@ -247,14 +247,14 @@ def assert_equal_factors(factor, fresh):
 
 
 WITH_AND_WITHOUT_TABLES = [
-    *[(name, _distances.TABLE_BYTES) for name in WALK_KERNELS],
+    *[(name, _packed_distances.TABLE_BYTES) for name in WALK_KERNELS],
     *[(name, 0) for name in ("rbf", "matern-2.5", "white-constant")],
 ]
 
 
 @pytest.mark.parametrize(("name", "table_bytes"), WITH_AND_WITHOUT_TABLES)
 def test_walk_equals_fresh_factors(name, table_bytes, monkeypatch):
-    monkeypatch.setattr(_distances, "TABLE_BYTES", table_bytes)
+    monkeypatch.setattr(_packed_distances, "TABLE_BYTES", table_bytes)
     kernel, X, rng = WALK_KERNELS[name], inputs(20, 4), np.random.default_rng(1)
     walker = make_covariance(kernel, X, WALK_JITTER)
     other = KernelCovariance(kernel, X, WALK_JITTER)
@@ -278,7 +278,7 @@ def test_many_fused_updates_in_a_row(name):
     kernel, X, rng = WALK_KERNELS[name], inputs(20, 4), np.random.default_rng(2)
     walker, other = (make_covariance(kernel, X, WALK_JITTER) for _ in range(2))
     current = walker.factor(np.zeros(kernel.n_dims))
-    for _ in range(3 * _distances.MAX_FUSED_UPDATES):
+    for _ in range(3 * _packed_distances.MAX_FUSED_UPDATES):
         theta = current.theta.copy()
         theta[rng.integers(theta.size)] += 0.4 * rng.standard_normal()
         current = walker.factor(theta, current)
@@ -294,7 +294,7 @@ def test_base_is_computed_afresh_now_and_then_and_not_more(monkeypatch):
     monkeypatch.setattr(
         distances, "_set_base_afresh", lambda weights: (calls.append(1), afresh(weights))
     )
-    period = _distances.MAX_FUSED_UPDATES + 1
+    period = _packed_distances.MAX_FUSED_UPDATES + 1
     for i in range(3 * period):
         theta = current.theta.copy()
         theta[1 + i % 4] += 0.1 if i % 8 < 4 else -0.1
@@ -402,7 +402,7 @@ def test_signal_variance_does_not_only_rescale_beside_other_terms():
     ("name", "table_bytes"), [case for case in WITH_AND_WITHOUT_TABLES if case[0] != "generic"]
 )
 def test_no_matrix_is_allocated_in_the_loop(name, table_bytes, monkeypatch):
-    monkeypatch.setattr(_distances, "TABLE_BYTES", table_bytes)
+    monkeypatch.setattr(_packed_distances, "TABLE_BYTES", table_bytes)
     n = 320
     kernel, X, rng = WALK_KERNELS[name], inputs(n, 4), np.random.default_rng(4)
     covariance, pseudo_posteriors = make_covariance(kernel, X), PseudoPosteriorFactory(n)

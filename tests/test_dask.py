@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from borrowed import borrowed
 
-from skgpmcmc import MCMCCoxProcessRegressor, MCMCGaussianProcessClassifier, _run_chain
+from skgpmcmc import MCMCCoxProcessRegressor, MCMCGaussianProcessClassifier
+from skgpmcmc._running import _one_chain
 
 distributed = pytest.importorskip("distributed")
 
@@ -29,7 +30,7 @@ def pickled(monkeypatch):
         count.append(1)
         return vars(self)
 
-    monkeypatch.setattr(_run_chain.Target, "__getstate__", state, raising=False)
+    monkeypatch.setattr(_one_chain.Target, "__getstate__", state, raising=False)
     return count
 
 

@@ -10,7 +10,7 @@ from skgpmcmc import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
-from skgpmcmc.estimators._defaults import FEATURE_FACTOR, ard_scale
+from skgpmcmc.priors._data_scaled import FEATURE_FACTOR, ard_scale
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 4, 10, 34, 100])

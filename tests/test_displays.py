@@ -27,7 +27,7 @@ from skgpmcmc.displays import (
     RelevanceDisplay,
     TraceDisplay,
 )
-from skgpmcmc.estimators._names import element_names, quantity_names
+from skgpmcmc.estimators._reports import element_names, quantity_names
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

@@ -21,8 +21,8 @@ from skgpmcmc import (
     MCMCGaussianProcessRegressor,
 )
 from skgpmcmc.core import LatentGaussianModel
-from skgpmcmc.estimators._defaults import FEATURE_FACTOR, ard_scale
 from skgpmcmc.likelihoods import Gaussian
+from skgpmcmc.priors._data_scaled import FEATURE_FACTOR, ard_scale
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -19,9 +19,9 @@ from problems import COMBINATIONS, StudentT
 from scipy import special, stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from skgpmcmc._model import LatentGaussianModel
-from skgpmcmc._sampler import run_chains
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._model._model import LatentGaussianModel
+from skgpmcmc._running._chains import run_chains
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.diagnostics import ess_bulk, mcse_mean
 from skgpmcmc.likelihoods import (
     BernoulliLogit,

@@ -13,19 +13,19 @@ from scipy import integrate
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from test_continuation import assert_same, check, softmax_models
 
-from skgpmcmc import _latents
-from skgpmcmc._chain import Chain
 from skgpmcmc._covariance import PseudoPosteriorFactory
-from skgpmcmc._sampler import run_groups
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._running._chains import run_groups
+from skgpmcmc._sampling import _latent_moves
+from skgpmcmc._sampling._chain import Chain
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.likelihoods import BernoulliLogit, Gaussian, Poisson, Sites
-from skgpmcmc.representations import _noise, make_representation
+from skgpmcmc.representations import _site_rules, make_representation
 from skgpmcmc.representations._expectation_propagation import (
     Propagation,
     propagate,
     site_marginals,
 )
-from skgpmcmc.representations._noise import FrozenSites
+from skgpmcmc.representations._site_rules import FrozenSites
 
 NAMES = ["post-ep", "surr-ep"]
 COUNTS = np.array([0.0, 3.0, 1.0, 0.0])
@@ -462,7 +462,7 @@ def _without_slope(deviation, precision, slope):
 
 @pytest.mark.parametrize("fault", [_without_sites, _without_slope])
 def test_ellipse_without_its_sites_is_rejected(fault, monkeypatch):
-    monkeypatch.setattr(_latents, "_log_sites", fault)
+    monkeypatch.setattr(_latent_moves, "_log_sites", fault)
     likelihood = Poisson(COUNTS, exposure=np.full(4, 0.1))
     assert not is_invariant(*_updates_around_other_sites(likelihood), seed=7)
 
@@ -482,8 +482,8 @@ def _scaled_at_the_proposal(noise, candidate, current):
 #: but not to the current state, and sites that are found anew where an iteration begins and held
 #: through it. The latter show at dense inputs with weak data, where pinned f holds theta fast.
 REFRESHED = {
-    "at-the-proposal": ("post-ep", 4, 0.5, (_noise.Noise, "sites", _scaled_at_the_proposal)),
-    "at-every-iteration": ("surr-ep", 16, 0.02, (_noise.FrozenNoise, "_fit", _steep_sites)),
+    "at-the-proposal": ("post-ep", 4, 0.5, (_site_rules.Noise, "sites", _scaled_at_the_proposal)),
+    "at-every-iteration": ("surr-ep", 16, 0.02, (_site_rules.FrozenNoise, "_fit", _steep_sites)),
 }
 
 
@@ -509,7 +509,7 @@ def test_every_first_proposal_is_accepted_where_the_approximation_is_exact():
     rng, draws = np.random.default_rng(0), []
     before = workspace.n_likelihoods
     for _ in range(200):
-        _latents.update_latents_around_approximation(workspace, state, 10, rng)
+        _latent_moves.update_latents_around_approximation(workspace, state, 10, rng)
         draws.append(state.latent)
     assert workspace.n_likelihoods - before == 2000
     # Ten uniform angles on the circle forget where they came from.
@@ -526,7 +526,7 @@ def test_state_fits_together_after_updates(name):
     representation = make_representation("post-ep", workspace)
     assert representation.prepare(state)
     before = state.latent.copy()
-    _latents.update_latents_around_approximation(workspace, state, 7, np.random.default_rng(0))
+    _latent_moves.update_latents_around_approximation(workspace, state, 7, np.random.default_rng(0))
     assert (state.latent != before).all()
     latent = state.mean + state.factor.colour(state.whitened)
     np.testing.assert_allclose(state.latent, latent, rtol=1e-10, atol=ELEMENTWISE)
@@ -540,7 +540,7 @@ def test_updates_that_find_nothing_leave_the_state(monkeypatch):
     assert make_representation("post-ep", workspace).prepare(state)
     latent, whitened, value = state.latent.copy(), state.whitened.copy(), state.log_likelihood
     monkeypatch.setattr(workspace, "log_likelihood", lambda latent, params: math.nan)
-    _latents.update_latents_around_approximation(workspace, state, 3, np.random.default_rng(0))
+    _latent_moves.update_latents_around_approximation(workspace, state, 3, np.random.default_rng(0))
     np.testing.assert_allclose(state.latent, latent, rtol=ELEMENTWISE)
     np.testing.assert_allclose(state.whitened, whitened, rtol=1e-10)
     assert state.log_likelihood == value

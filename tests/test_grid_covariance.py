@@ -24,8 +24,8 @@ from skgpmcmc._covariance import (
     separable_form,
 )
 from skgpmcmc._grid import Grid
-from skgpmcmc._latents import draw_prior_latents
-from skgpmcmc._model import LatentGaussianModel
+from skgpmcmc._model._model import LatentGaussianModel
+from skgpmcmc._sampling._latent_moves import draw_prior_latents
 from skgpmcmc.exceptions import MissingCapabilityError
 from skgpmcmc.representations import make_workspace
 

@@ -10,9 +10,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from skgpmcmc import MCMCCoxProcessRegressor
 from skgpmcmc._grid import Grid
-from skgpmcmc.estimators import _grid_prediction
-from skgpmcmc.estimators._grid_prediction import GridPosteriorDraws
-from skgpmcmc.estimators._prediction import PosteriorDraws, sample_latent
+from skgpmcmc._prediction import _grid
+from skgpmcmc._prediction._dense import PosteriorDraws, sample_latent
+from skgpmcmc._prediction._grid import GridPosteriorDraws
 
 JITTER = 1e-6
 N_DRAWS = 4
@@ -85,7 +85,7 @@ def test_chunks_do_not_matter(draws, kind, monkeypatch):
     _, on_grid, grid = draws
     X = _rows(grid)[kind]
     whole, joint = _moments(on_grid, X), on_grid.joint(X, 1)
-    monkeypatch.setattr(_grid_prediction, "CHUNK_BYTES", 8 * 60)
+    monkeypatch.setattr(_grid, "CHUNK_BYTES", 8 * 60)
     assert len(list(on_grid.chunks(X))) > 1
     for own, other in zip(_moments(on_grid, X), whole, strict=True):
         np.testing.assert_allclose(own, other, rtol=1e-9, atol=1e-9)
@@ -96,7 +96,7 @@ def test_chunks_do_not_matter(draws, kind, monkeypatch):
 def test_both_ways_to_multiply_agree(draws):
     grid = draws[-1]
     for X in _rows(grid).values():
-        rows = _grid_prediction._Rows.of(X)
+        rows = _grid._Rows.of(X)
         rng = np.random.default_rng(3)
         values = rng.normal(size=grid.shape)
         factors = [

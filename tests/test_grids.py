@@ -15,7 +15,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteK
 from skgpmcmc import MCMCCoxProcessRegressor
 from skgpmcmc._grid import Grid, find_grid
 from skgpmcmc.diagnostics import mcse_mean
-from skgpmcmc.estimators._grids import pays
+from skgpmcmc.estimators._auto import pays
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

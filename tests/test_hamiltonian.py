@@ -13,12 +13,12 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, RationalQuadra
 from test_covariance import FAST_KERNELS, inputs
 
 from skgpmcmc import MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor
-from skgpmcmc._coordinates import NormalCoordinates
 from skgpmcmc._covariance import KernelCovariance, make_covariance
-from skgpmcmc._sampler import run_chains
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._running._chains import run_chains
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.likelihoods import Gaussian
 from skgpmcmc.priors import HyperPrior
+from skgpmcmc.priors._normal_coordinates import NormalCoordinates
 from skgpmcmc.representations import make_representation
 from skgpmcmc.updates import HamiltonianTuner, Point, hamiltonian_step
 from skgpmcmc.updates._hamiltonian import _window_ends

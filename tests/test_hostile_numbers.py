@@ -20,9 +20,9 @@ from sklearn.gaussian_process.kernels import (
 
 from skgpmcmc import MCMCGaussianProcessRegressor
 from skgpmcmc._covariance import covariances, make_covariance
-from skgpmcmc._model import LatentGaussianModel
-from skgpmcmc._sampler import run_chains
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._model._model import LatentGaussianModel
+from skgpmcmc._running._chains import run_chains
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.exceptions import MissingCapabilityError
 from skgpmcmc.likelihoods import (
     BernoulliLogit,
@@ -35,7 +35,7 @@ from skgpmcmc.likelihoods import (
     StudentT,
 )
 from skgpmcmc.representations import check_representation, make_representation
-from skgpmcmc.representations._noise import (
+from skgpmcmc.representations._site_rules import (
     MAX_NOISE,
     MAX_RELATIVE_PRECISION,
     clip_precision,

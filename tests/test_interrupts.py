@@ -18,11 +18,10 @@ from skgpmcmc import (
     MCMCCoxProcessRegressor,
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
-    _parallel,
-    _run_chain,
 )
-from skgpmcmc._coupled import ChainGroup
-from skgpmcmc._interrupts import StopSignal
+from skgpmcmc._running import _one_chain, _workers
+from skgpmcmc._running._interrupts import StopSignal
+from skgpmcmc._sampling._latent_functions import ChainGroup
 from skgpmcmc.exceptions import ChainDiedError
 from skgpmcmc.updates import RandomWalk
 
@@ -445,9 +444,9 @@ def memory(monkeypatch):
         runs.append(1)
         if len(runs) - 1 in missing:
             raise MemoryError
-        return _run_chain.run_chain(*args)
+        return _one_chain.run_chain(*args)
 
-    monkeypatch.setattr(_parallel, "run_chain", run)
+    monkeypatch.setattr(_workers, "run_chain", run)
     return missing
 
 
@@ -488,7 +487,7 @@ def test_no_temporary_directory(monkeypatch, whole, n_jobs):
     def fail(**options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(_parallel, "TemporaryDirectory", fail)
+    monkeypatch.setattr(_workers, "TemporaryDirectory", fail)
     model = classifier(n_jobs=n_jobs, verbose=1)
     fit_and_catch(model)
     np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta)

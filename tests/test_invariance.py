@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._sampling._settings import SamplerSettings
 
 
 class DriftingWalk:

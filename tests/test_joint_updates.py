@@ -13,19 +13,19 @@ from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from test_continuation import check
 
-from skgpmcmc import _trajectories
-from skgpmcmc._chain import Chain
-from skgpmcmc._coordinates import NormalCoordinates
 from skgpmcmc._covariance import GridCovariance, GridFactor, GridPseudoPosterior
 from skgpmcmc._covariance._base import PseudoPosteriorGradient
 from skgpmcmc._grid import Grid
-from skgpmcmc._latents import update_latents
-from skgpmcmc._model import LatentGaussianModel
-from skgpmcmc._sampler import run_chains
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._model._model import LatentGaussianModel
+from skgpmcmc._running._chains import run_chains
+from skgpmcmc._sampling import _hyperparameter_moves
+from skgpmcmc._sampling._chain import Chain
+from skgpmcmc._sampling._latent_moves import update_latents
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.diagnostics import mcse_mean
 from skgpmcmc.exceptions import MissingCapabilityError
 from skgpmcmc.likelihoods import Poisson, Sites
+from skgpmcmc.priors._normal_coordinates import NormalCoordinates
 from skgpmcmc.representations import check_representation, make_representation, make_workspace
 from skgpmcmc.representations._joint import _JointConditional
 from skgpmcmc.updates import HamiltonianResult
@@ -218,7 +218,7 @@ FAULTS = {
     "prior of z dropped": (_JointConditional, "_log_ratio", _without_prior_of_whitened),
     "log |U| dropped": (_JointConditional, "_log_ratio", _without_log_root),
     "jacobian dropped": (NormalCoordinates, "log_prior", _without_jacobian),
-    "all accepted": (_trajectories, "hamiltonian_step", _always_accepts),
+    "all accepted": (_hyperparameter_moves, "hamiltonian_step", _always_accepts),
 }
 
 

@@ -8,12 +8,12 @@ import pytest
 from rounding import FEW_OPERATIONS
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-import skgpmcmc._hyperparameters as hyperparameters_module
-import skgpmcmc._latents as latents_module
-from skgpmcmc._chain import Chain
-from skgpmcmc._model import LatentGaussianModel
-from skgpmcmc._sampler import run_chains
-from skgpmcmc._settings import SamplerSettings
+import skgpmcmc._sampling._hyperparameter_moves as hyperparameters_module
+import skgpmcmc._sampling._latent_moves as latents_module
+from skgpmcmc._model._model import LatentGaussianModel
+from skgpmcmc._running._chains import run_chains
+from skgpmcmc._sampling._chain import Chain
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.diagnostics import mcse_mean
 from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Likelihood, Poisson
 from skgpmcmc.updates import elliptical_slice_step, slice_step

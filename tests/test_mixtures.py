@@ -10,8 +10,7 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import expit, gammaln, logsumexp, ndtr, ndtri, pdtr
 
-from skgpmcmc.estimators._counts import poisson_log_pmf, poisson_quantiles
-from skgpmcmc.estimators._mixtures import (
+from skgpmcmc.likelihoods.predictive._mixtures import (
     log_mean_exp,
     normal_exceedance,
     normal_log_density,
@@ -20,7 +19,8 @@ from skgpmcmc.estimators._mixtures import (
     softmax_probabilities,
     total_moments,
 )
-from skgpmcmc.estimators._student_t_mixtures import (
+from skgpmcmc.likelihoods.predictive._poisson import poisson_log_pmf, poisson_quantiles
+from skgpmcmc.likelihoods.predictive._student_t import (
     student_t_exceedance,
     student_t_log_density,
     student_t_quantiles,

@@ -229,7 +229,7 @@ def test_faults_below_one_are_found(monkeypatch, fault):
 
 def test_a_gamma_variable_without_the_third_cumulant_would_be_found(monkeypatch):
     """The tests see the remainder's shape: a normal one, of the same mean and variance."""
-    from skgpmcmc.likelihoods import _polya_gamma_series as series
+    from skgpmcmc.likelihoods import _polya_gamma as series
 
     def normal(shape, n_rows, rng):
         return 1 + rng.standard_normal((n_rows, shape.size)) / np.sqrt(shape)

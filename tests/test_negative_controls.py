@@ -10,10 +10,9 @@ from joint_distribution import is_invariant, iterations
 from problems import LIKELIHOODS, PRIORS, make_model
 from scipy import stats
 
-from skgpmcmc import _hyperparameters, _trajectories
-from skgpmcmc._coordinates import NormalCoordinates
-from skgpmcmc._latent_state import LatentState
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._model._state import LatentState
+from skgpmcmc._sampling import _hyperparameter_moves
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.likelihoods import (
     BernoulliLogit,
     BernoulliProbit,
@@ -22,10 +21,11 @@ from skgpmcmc.likelihoods import (
     Poisson,
     Sites,
     StudentT,
-    _augmented,
+    _augmentation,
     _negative_binomial,
 )
-from skgpmcmc.representations import _collapsed, _direct, _noise, _pseudo_posterior
+from skgpmcmc.priors._normal_coordinates import NormalCoordinates
+from skgpmcmc.representations import _collapsed, _direct, _pseudo_posterior, _site_rules
 from skgpmcmc.updates import HamiltonianResult, StepResult
 
 _SURROGATE_LOG_RATIO = _pseudo_posterior._SurrogateConditional._log_ratio
@@ -133,7 +133,7 @@ CONTROLS = {
         "logit",
         "prior-white",
         {"width": 2.0},
-        (_hyperparameters, "slice_step", _clipped_from_the_clipped_end),
+        (_hyperparameter_moves, "slice_step", _clipped_from_the_clipped_end),
     ),
     "rescaled-without-likelihood": (
         "poisson",
@@ -145,7 +145,7 @@ CONTROLS = {
         "student-t-noise",
         "collapsed",
         {},
-        (_augmented.StudentTGivenPrecisions, "log_likelihood", _without_density_of_the_mixture),
+        (_augmentation.StudentTGivenPrecisions, "log_likelihood", _without_density_of_the_mixture),
     ),
     "log-noise-dropped-collapsed": (
         "gaussian-noise",
@@ -229,8 +229,8 @@ def test_auxiliaries_of_another_shape_are_rejected(monkeypatch):
 
 @pytest.mark.parametrize("sites", [_sites_of_the_current_state, _fresh_sites])
 def test_noise_at_the_old_theta_is_rejected(sites, monkeypatch):
-    monkeypatch.setattr(_noise.SiteNoise, "_fit", _steep_sites)
-    monkeypatch.setattr(_noise.Noise, "sites", sites)
+    monkeypatch.setattr(_site_rules.SiteNoise, "_fit", _steep_sites)
+    monkeypatch.setattr(_site_rules.Noise, "sites", sites)
     # Dense inputs and weak data: f holds theta fast where it is pinned, and nowhere else.
     likelihood = Poisson(np.ones(16), exposure=np.full(16, 0.02))
     model = make_model(likelihood, X=np.linspace(0.0, 3.0, 16)[:, np.newaxis])
@@ -270,7 +270,7 @@ BENT = {
 @pytest.mark.parametrize("fault", ["none", "acceptance", "jacobian"])
 def test_hamiltonian_trajectories(fault, monkeypatch):
     if fault == "acceptance":
-        monkeypatch.setattr(_trajectories, "hamiltonian_step", _accepts_every_trajectory)
+        monkeypatch.setattr(_hyperparameter_moves, "hamiltonian_step", _accepts_every_trajectory)
     if fault == "jacobian":
         monkeypatch.setattr(NormalCoordinates, "log_prior", _forgets_the_slope)
     model = make_model(LIKELIHOODS["logit"].make(), priors=BENT)

@@ -10,14 +10,14 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from skgpmcmc import MCMCCoxProcessRegressor
 from skgpmcmc.diagnostics import mcse_mean
-from skgpmcmc.estimators._counts import poisson_log_pmf, poisson_quantiles
-from skgpmcmc.estimators._logistic_counts import (
+from skgpmcmc.likelihoods.predictive._logistic import (
     _beta_tail,
     _tail,
     log_logistic_mean,
     negative_binomial_log_pmf,
     negative_binomial_quantiles,
 )
+from skgpmcmc.likelihoods.predictive._poisson import poisson_log_pmf, poisson_quantiles
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from skgpmcmc import _plain
-from skgpmcmc._files import is_part, load_arrays, remove_parts, replace_file
+from skgpmcmc import _serialization
+from skgpmcmc._serialization import is_part, load_arrays, remove_parts, replace_file
 
 
 class Pair(NamedTuple):
@@ -25,8 +25,8 @@ class Thing:
 
 
 def there_and_back(value, path, classes=()):
-    _plain.save(path, value, classes)
-    return _plain.load(path, classes)
+    _serialization.save(path, value, classes)
+    return _serialization.load(path, classes)
 
 
 @pytest.mark.parametrize(
@@ -94,14 +94,14 @@ def test_instances_come_back(tmp_path):
 )
 def test_other_types_are_refused(tmp_path, value):
     with pytest.raises(TypeError, match=r"cannot write a .* as plain arrays and JSON"):
-        _plain.save(tmp_path / "file.npz", value, [Pair])
+        _serialization.save(tmp_path / "file.npz", value, [Pair])
     assert not list(tmp_path.iterdir())
 
 
 def test_classes_that_are_not_expected_are_refused(tmp_path):
-    _plain.save(tmp_path / "file.npz", Thing(1), [Thing])
+    _serialization.save(tmp_path / "file.npz", Thing(1), [Thing])
     with pytest.raises(KeyError, match="Thing"):
-        _plain.load(tmp_path / "file.npz", [Pair])
+        _serialization.load(tmp_path / "file.npz", [Pair])
 
 
 class Bomb:
@@ -113,7 +113,7 @@ def test_pickles_are_not_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.savez(tmp_path / "file.npz", tree=np.array([Bomb()], dtype=object))
     with pytest.raises(ValueError, match=r"^file\.npz holds no plain arrays$"):
-        _plain.load(tmp_path / "file.npz", [Thing])
+        _serialization.load(tmp_path / "file.npz", [Thing])
     assert not (tmp_path / "exploded").exists()
 
 

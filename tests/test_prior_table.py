@@ -19,8 +19,8 @@ from skgpmcmc import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
+from skgpmcmc.estimators._pickling import from_plain, to_plain
 from skgpmcmc.estimators._prior_table import PriorTable
-from skgpmcmc.estimators._state import from_plain, to_plain
 from skgpmcmc.priors import HyperPrior
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

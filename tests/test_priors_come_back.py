@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-from skgpmcmc._chain import Chain
-from skgpmcmc._model import LatentGaussianModel
-from skgpmcmc._sampler import run_chains
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._model._model import LatentGaussianModel
+from skgpmcmc._running._chains import run_chains
+from skgpmcmc._sampling._chain import Chain
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.diagnostics import ess_bulk
 from skgpmcmc.likelihoods import Likelihood, Sites
 from skgpmcmc.updates import RandomWalk

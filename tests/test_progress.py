@@ -19,7 +19,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from skgpmcmc import MCMCGaussianProcessClassifier
-from skgpmcmc._progress import Bar, Lines, Report, Reporter, Sender, terminal_progress, watching
+from skgpmcmc._running._progress import (
+    Bar,
+    Lines,
+    Report,
+    Reporter,
+    Sender,
+    terminal_progress,
+    watching,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -162,7 +170,7 @@ def test_reporter_reports_a_fixed_number_of_times():
 
 def test_report_is_told_once(tmp_path, monkeypatch):
     """Also in the warm-up, when the share of moves is NaN."""
-    monkeypatch.setattr("skgpmcmc._progress._SECONDS_BETWEEN_LOOKS", 0.001)
+    monkeypatch.setattr("skgpmcmc._running._progress._SECONDS_BETWEEN_LOOKS", 0.001)
     seen = []
     with watching(tmp_path, seen.append):
         sender = pickle.loads(pickle.dumps(Sender(print, tmp_path)))

@@ -11,8 +11,8 @@ from refusals import SHORT, TARGETS, X, check_message
 from sklearn.exceptions import ConvergenceWarning
 
 from skgpmcmc import MCMCCoxProcessRegressor, MCMCGaussianProcessRegressor
-from skgpmcmc._sampler import run_chains
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._running._chains import run_chains
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.likelihoods import Gaussian
 from skgpmcmc.updates import RandomWalk, metropolis_step
 

@@ -20,9 +20,9 @@ from scipy import stats
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, WhiteKernel
 
-from skgpmcmc._chain import Chain
 from skgpmcmc._covariance import PseudoPosteriorFactory
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._sampling._chain import Chain
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.exceptions import MissingCapabilityError
 from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Poisson
 from skgpmcmc.representations import (

@@ -19,7 +19,7 @@ from skgpmcmc import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
-from skgpmcmc.estimators._state import from_plain, to_plain
+from skgpmcmc.estimators._pickling import from_plain, to_plain
 from skgpmcmc.priors import HyperPrior
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -204,7 +204,7 @@ def is_public(name):
 def test_check_of_types_can_fail():
     assert is_public("skgpmcmc.estimators._cox.MCMCCoxProcessRegressor")
     assert is_public("sklearn.gaussian_process.kernels.RBF")
-    assert not is_public("skgpmcmc._chain.ChainSnapshot")
+    assert not is_public("skgpmcmc._sampling._chain.ChainSnapshot")
     assert not is_public("scipy.stats._distn_infrastructure.rv_continuous_frozen")
     assert not is_public("functools.partial")
 

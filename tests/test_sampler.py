@@ -10,12 +10,12 @@ from rounding import ELEMENTWISE
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from skgpmcmc import _latents
-from skgpmcmc._chain import Chain
 from skgpmcmc._covariance import KernelCovariance, StationaryCovariance
-from skgpmcmc._model import LatentGaussianModel
-from skgpmcmc._sampler import run_chains
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._model._model import LatentGaussianModel
+from skgpmcmc._running._chains import run_chains
+from skgpmcmc._sampling import _latent_moves
+from skgpmcmc._sampling._chain import Chain
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.diagnostics import mcse_mean
 from skgpmcmc.exceptions import MissingCapabilityError
 from skgpmcmc.likelihoods import BernoulliLogit, Gaussian, Likelihood, Poisson
@@ -358,9 +358,9 @@ def test_number_of_elliptical_updates(representation, n_updates, monkeypatch):
         SamplerSettings(representation, n_latent_updates=5),
         np.random.default_rng(0),
     )
-    calls, step = [], _latents.elliptical_slice_step
+    calls, step = [], _latent_moves.elliptical_slice_step
     monkeypatch.setattr(
-        _latents, "elliptical_slice_step", lambda *args: calls.append(1) or step(*args)
+        _latent_moves, "elliptical_slice_step", lambda *args: calls.append(1) or step(*args)
     )
     for _ in range(3):
         chain.iterate()

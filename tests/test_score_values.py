@@ -11,7 +11,7 @@ from skgpmcmc import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
-from skgpmcmc.estimators import _prediction
+from skgpmcmc._prediction import _dense
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -34,7 +34,7 @@ def chunks(request, monkeypatch):
     def of(model):
         draws = model._posterior_draws()[0]
         size = request.param * 8 * max(len(draws), len(model.X_train_))
-        monkeypatch.setattr(_prediction, "CHUNK_BYTES", size)
+        monkeypatch.setattr(_dense, "CHUNK_BYTES", size)
         assert len(list(draws.chunks(NEW))) == -(-N // min(request.param, N))
         return model
 

@@ -9,7 +9,7 @@ from rounding import ELEMENTWISE
 from scipy import integrate, stats
 from scipy.special import expit, gammaln, log_expit
 
-from skgpmcmc.likelihoods import _modes, _quadrature, _sites
+from skgpmcmc.likelihoods import _site_moments, _sites
 
 MEANS = np.array([-1000.0, -30.0, -3.0, 0.0, 0.4, 5.0, 40.0, 1000.0])
 VARIANCES = np.array([1e-8, 1e-4, 1e-2, 1.0, 30.0, 1e4, 1e6, 1e8])
@@ -29,7 +29,7 @@ def two_labels(f):
 
 
 def numerical(log_site):
-    return lambda f: _modes.numerical_derivatives(log_site, f)
+    return lambda f: _site_moments.numerical_derivatives(log_site, f)
 
 
 def fit_laplace(log_site, mean, variance):
@@ -95,7 +95,7 @@ def quad_moments(log_site, mean, variance):
 )
 def test_moments_equal_adaptive_quadrature(log_site, mean, variance):
     expected = quad_moments(log_site, mean, variance)
-    moments = _quadrature.site_moments(log_site, vector(mean), vector(variance))
+    moments = _site_moments.site_moments(log_site, vector(mean), vector(variance))
     assert moments.log_normaliser[0] == pytest.approx(expected[0], abs=1e-7)
     assert moments.mean[0] == pytest.approx(expected[1], rel=1e-7, abs=1e-9)
     assert moments.variance[0] == pytest.approx(expected[2], rel=1e-6)
@@ -114,7 +114,7 @@ def test_log_normaliser_of_a_gaussian_site():
     def log_site(f):
         return stats.norm.logpdf(f, 1.5, 0.3)
 
-    moments = _quadrature.site_moments(log_site, vector(-1.0), vector(4.0))
+    moments = _site_moments.site_moments(log_site, vector(-1.0), vector(4.0))
     expected = stats.norm.logpdf(1.5, -1.0, np.sqrt(4.0 + 0.09))
     assert moments.log_normaliser[0] == pytest.approx(expected, abs=ELEMENTWISE)
 
@@ -148,14 +148,14 @@ def test_a_gaussian_site_is_recovered(fit, centre, sd):
 )
 def test_numerical_derivatives(log_site, derivatives, scale):
     latent = np.linspace(-3, 3, 31)
-    first, second = _modes.numerical_derivatives(log_site, latent)
+    first, second = _site_moments.numerical_derivatives(log_site, latent)
     np.testing.assert_allclose(first, derivatives[0](latent), rtol=1e-8, atol=1e-9 * scale)
     np.testing.assert_allclose(second, derivatives[1](latent), rtol=1e-6, atol=1e-7 * scale)
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
 def test_numerical_derivatives_keep_the_shape(shape):
-    first, second = _modes.numerical_derivatives(np.sin, np.full(shape, 0.3))
+    first, second = _site_moments.numerical_derivatives(np.sin, np.full(shape, 0.3))
     np.testing.assert_allclose(first, np.full(shape, np.cos(0.3)), rtol=1e-8)
     np.testing.assert_allclose(second, np.full(shape, -np.sin(0.3)), rtol=1e-6)
 
@@ -170,7 +170,7 @@ def test_numerical_derivatives_keep_the_shape(shape):
 )
 def test_mode_is_stationary_everywhere_on_the_grid(log_site, gradient):
     with np.errstate(all="ignore"):
-        z = _modes.find_mode(log_site, numerical(log_site), GRID_MEAN, GRID_VARIANCE)
+        z = _site_moments.find_mode(log_site, numerical(log_site), GRID_MEAN, GRID_VARIANCE)
     scale = np.sqrt(GRID_VARIANCE)
     # The slope changes sign within a small part of the posterior's width, at most sqrt(K).
     step = 1e-5 * np.minimum(1.0, 1.0 / scale) + 1e-14 * np.abs(z)
@@ -236,7 +236,7 @@ def test_failed_fits_return_the_prior(fit, name):
 def test_moments_of_a_truncated_normal(mean, variance):
     # The quadrature must find where the density ends.
     edges = (np.array([-1.0, 1.0]) - mean) / np.sqrt(variance)
-    moments = _quadrature.site_moments(HARD["bounded support"], vector(mean), vector(variance))
+    moments = _site_moments.site_moments(HARD["bounded support"], vector(mean), vector(variance))
     expected_mean, expected_variance = stats.truncnorm.stats(*edges)
     assert moments.variance[0] == pytest.approx(expected_variance, rel=1e-3)
     assert moments.mean[0] == pytest.approx(expected_mean, abs=1e-3 * np.sqrt(expected_variance))

@@ -10,9 +10,9 @@ from scipy.special import log_softmax, logsumexp
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from skgpmcmc import MCMCGaussianProcessClassifier
-from skgpmcmc._chain import Chain
-from skgpmcmc._coupled import ChainGroup
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._sampling._chain import Chain
+from skgpmcmc._sampling._latent_functions import ChainGroup
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.diagnostics import mcse_mean
 from skgpmcmc.exceptions import MissingCapabilityError
 from skgpmcmc.likelihoods import BernoulliLogit, SoftmaxClass

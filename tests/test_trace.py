@@ -12,9 +12,9 @@ from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from skgpmcmc import diagnostics
-from skgpmcmc._model import LatentGaussianModel
-from skgpmcmc._sampler import run_chains
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._model._model import LatentGaussianModel
+from skgpmcmc._running._chains import run_chains
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.likelihoods import Gaussian, Poisson
 from skgpmcmc.trace import Costs
 

@@ -13,8 +13,9 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-from skgpmcmc import MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor, _trajectories
-from skgpmcmc._trajectories import Trajectories
+from skgpmcmc import MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor
+from skgpmcmc._sampling import _hyperparameter_moves
+from skgpmcmc._sampling._hyperparameter_moves import Trajectories
 from skgpmcmc.updates import HamiltonianResult, HamiltonianTuner
 
 RNG = np.random.default_rng(3)
@@ -47,7 +48,7 @@ def regressor(kernel=DEFAULT, **options):
 
 
 def test_slices_take_over_where_all_trajectories_are_rejected(monkeypatch):
-    monkeypatch.setattr(_trajectories, "hamiltonian_step", rejects)
+    monkeypatch.setattr(_hyperparameter_moves, "hamiltonian_step", rejects)
     model = regressor().fit(X, NUMBERS)
     assert model.hyperparameter_update_ == "slice"
     assert model.trace_.gave_up == [True, True]
@@ -56,7 +57,7 @@ def test_slices_take_over_where_all_trajectories_are_rejected(monkeypatch):
 
 @pytest.mark.parametrize("n_warmup", [0, 1, 14])
 def test_too_few_trajectories_are_not_judged(monkeypatch, n_warmup):
-    monkeypatch.setattr(_trajectories, "hamiltonian_step", rejects)
+    monkeypatch.setattr(_hyperparameter_moves, "hamiltonian_step", rejects)
     model = regressor(n_warmup=n_warmup, n_draws=4).fit(X, NUMBERS)
     assert model.hyperparameter_update_ == "hmc"
 

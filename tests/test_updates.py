@@ -20,8 +20,8 @@ from rounding import FEW_OPERATIONS
 from scipy import stats
 from scipy.special import ndtr
 
-from skgpmcmc._chain import Chain
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._sampling._chain import Chain
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.updates import (
     RandomWalk,
     WidthAdapter,

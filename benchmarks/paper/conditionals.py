@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from skgpmcmc._model import LatentGaussianModel
+from skgpmcmc._model._model import LatentGaussianModel
 from skgpmcmc.representations import Conditional, make_representation
 
 from .problems import KNOWN_VARIANCE, PROBLEMS

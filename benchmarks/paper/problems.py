@@ -11,8 +11,8 @@ import numpy as np
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from skgpmcmc._model import LatentGaussianModel
-from skgpmcmc._settings import SamplerSettings
+from skgpmcmc._model._model import LatentGaussianModel
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.datasets import (
     load_coal_mining,
     load_ionosphere,

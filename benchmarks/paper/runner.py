@@ -13,8 +13,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from skgpmcmc._chain import Chain
-from skgpmcmc._model import LatentGaussianModel
+from skgpmcmc._model._model import LatentGaussianModel
+from skgpmcmc._sampling._chain import Chain
 from skgpmcmc.trace import Costs
 
 from .machine import describe_machine

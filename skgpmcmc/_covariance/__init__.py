@@ -8,23 +8,21 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from ._base import Covariance
-from ._checks import (
+from ._dense import DenseCovariance, KernelCovariance
+from ._factor import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
+from ._grid import GridCovariance, separable_form
+from ._grid_factor import GridFactor, GridPseudoPosterior, GridPseudoPosteriorFactory
+from ._kernel_call import covariances, variances
+from ._kernel_checks import (
     check_hyperparameters,
     check_kernel,
     check_kernel_call,
     describe_fault,
     has_gradient,
 )
-from ._dense import DenseCovariance
-from ._evaluate import covariances, variances
-from ._factor import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
-from ._generic import KernelCovariance
-from ._grid import GridCovariance, separable_form
-from ._grid_factor import GridFactor, GridPseudoPosterior, GridPseudoPosteriorFactory
-from ._kernel_form import StationaryForm, parse
+from ._kernel_form import NoiseSplit, StationaryForm, parse, split_white_noise
 from ._memory import grid_memory, working_memory
 from ._stationary import StationaryCovariance
-from ._white_noise import NoiseSplit, split_white_noise
 
 #: The square root of a covariance, in either form.
 Factor = CholeskyFactor | GridFactor

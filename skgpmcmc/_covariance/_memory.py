@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from .._grid import Grid
-from ._distances import TABLE_BYTES
 from ._kernel_form import parse
+from ._packed_distances import TABLE_BYTES
 
 # Bytes for each pair of rows, measured as the peak of `fit`: two buffers for L, two for
 # U and the packed distances; what a kernel's own call adds; the tables of the axes.
@@ -48,3 +51,82 @@ def working_memory(kernel: Kernel, n: int, n_columns: int, gradient: bool = Fals
 def grid_memory(grid: Grid) -> float:
     """Return the bytes that one chain on the points of a grid needs, at most about that many."""
     return _GRID_POINT * float(grid.n) + _AXIS_PAIR * sum(float(n) ** 2 for n in grid.shape)
+
+
+def memory_of_chain(kernel: Kernel, X: Any, gradient: bool, grid: Grid | None) -> float:
+    """Return the bytes that a chain of one latent function needs beside its draws, about.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Of the latent function.
+    X : array-like of length n_latent
+        Distinct rows.
+    gradient : bool
+        Whether gradients are computed.
+    grid : Grid or None
+        Whose points the rows are, if the covariance is a Kronecker product on it.
+    """
+    if grid is not None:
+        return grid_memory(grid)
+    n_columns = X.shape[1] if np.ndim(X) == 2 else 1
+    return working_memory(kernel, len(X), n_columns, gradient)
+
+
+def check_memory(n_latent: int, working: float, n_stored: int, limit: float | None) -> None:
+    """Raise an error before anything too large is allocated.
+
+    Parameters
+    ----------
+    n_latent : int
+        Distinct rows.
+    working : float
+        Bytes that all chains that run at the same time need beside their draws.
+    n_stored : int
+        Draws of latent functions that are kept in all.
+    limit : float or None
+        In gigabytes.
+
+    Raises
+    ------
+    ValueError
+        If the chains and their draws need more than the limit.
+    """
+    if limit is None:
+        return
+    # The draws of all chains are copied into one array.
+    draws = 2.0 * 8.0 * n_stored * n_latent
+    if (working + draws) / 1e9 > limit:
+        raise ValueError(
+            f"{n_latent} distinct rows need about {(working + draws) / 1e9:.3g} gigabytes, more "
+            f"than memory_limit={limit:g} gigabytes: {working / 1e9:.3g} for the chains that run "
+            f"at the same time, and {draws / 1e9:.3g} for draws of the latent variables. Fit a "
+            "subset of the rows, lower n_jobs or n_draws, or raise memory_limit (None: no limit)."
+        )
+
+
+def check_prediction_memory(parts: dict[str, float], limit: float | None, advice: str) -> None:
+    """Raise an error before a prediction allocates anything too large.
+
+    Parameters
+    ----------
+    parts : dict
+        What is needed, in words -> bytes.
+    limit : float or None
+        In gigabytes.
+    advice : str
+        What to do instead.
+
+    Raises
+    ------
+    ValueError
+        If all parts together need more than the limit.
+    """
+    needed = sum(parts.values())
+    if limit is not None and needed / 1e9 > limit:
+        each = " and ".join(f"{size / 1e9:.3g} for {what}" for what, size in parts.items())
+        raise ValueError(
+            f"X and the arguments need about {needed / 1e9:.3g} gigabytes, more than "
+            f"memory_limit={limit:g} gigabytes: {each}. {advice}, or raise memory_limit (None: no "
+            "limit)."
+        )

@@ -14,11 +14,10 @@ import numpy as np
 from .. import _linalg
 from .._linalg import Array
 from ._dense import DenseCovariance
-from ._distances import WeightedDistances
 from ._factor import CholeskyFactor
 from ._kernel_form import StationaryForm, product, set_free
-from ._slopes import Slopes
-from ._triangle import Triangle
+from ._packed_distances import Triangle, WeightedDistances
+from ._stationary_gradient import Slopes
 
 
 def _matern12(distance: Array, scratch: Array) -> None:

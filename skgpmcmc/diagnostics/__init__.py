@@ -24,11 +24,9 @@ Unlike in posterior and coda, "all equal" means exactly so, never "closer than a
 tolerance", and beyond rounding no diagnostic depends on the unit of the quantity.
 """
 
-from ._mcse import ess_mean, mcse_mean
-from ._rank import ess_bulk, ess_tail, rhat
 from ._spectral import ess_spectral
-from ._summary import summarize
-from ._table import SummaryTable
+from ._summary import SummaryTable, summarize
+from ._vehtari import ess_bulk, ess_mean, ess_tail, mcse_mean, rhat
 
 __all__ = [
     "SummaryTable",

@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._moments import centre, deviations
-from ._validation import FloatArray, as_chains, is_long_and_finite
+from ._draws import FloatArray, as_chains, centre, deviations, is_long_and_finite
 
 
 def ess_spectral(draws: ArrayLike) -> float:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._validation import FloatArray
+from ._draws import FloatArray
 
 
 def least_agreed(draws: FloatArray) -> int:

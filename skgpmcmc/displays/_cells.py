@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._grid import Grid, find_grid
 from .._linalg import Array
-from .._warn import warn_user
+from .._messages import warn_user
 from ..point_patterns import EventGrid
 from ._checks import Fitted, as_matrix
 from ._columns import column_names

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._linalg import Array
-from ._convert import Convert, check_convert, convert_numbers
+from ._conversions import Convert, check_convert, convert_numbers
 from ._style import BLUE, GREY, colours_of, draw_bands
 from ._text import as_legend_label
 

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.utils.validation import validate_data
 
 from .._linalg import Array
-from .._warn import warn_user
+from .._messages import warn_user
 from ._checks import Fitted
 
 

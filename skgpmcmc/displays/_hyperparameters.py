@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import check_whole
 from .._linalg import Array
-from ..likelihoods._validation import check_whole
 from ..priors import HyperPrior
 from ._checks import unwrap
 from ._figures import panels, require_matplotlib

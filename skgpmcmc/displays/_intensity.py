@@ -23,9 +23,8 @@ from ._cells import (
     were_fitted,
 )
 from ._checks import check_levels, unwrap
-from ._convert import Convert, are_dates
+from ._conversions import Convert, are_dates, check_events
 from ._curves import check_curve, draw_rate, draw_training_edges
-from ._events import check_events
 from ._figures import require_matplotlib, single_axes
 from ._maps import draw_events, draw_maps, make_map, make_panels
 from ._style import concise_dates, draw_legend, hide_frame

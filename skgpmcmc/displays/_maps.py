@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._grid import Grid
 from .._linalg import Array
 from ._cells import cell_edges, get_cells, place_in
-from ._convert import Convert, are_dates, check_convert, convert_edges, convert_rows
+from ._conversions import Convert, are_dates, check_convert, convert_edges, convert_rows
 from ._figures import panels
 from ._style import BLUE, ORANGE, concise_dates, plain_numbers
 

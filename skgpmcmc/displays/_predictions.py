@@ -16,7 +16,7 @@ from ..estimators import (
 )
 from ..estimators._inputs import interval_ends
 from ..estimators._rates import check_exposure
-from ..likelihoods._validation import as_floats
+from ..likelihoods._checks import as_floats
 from ._text import as_label, short_number
 
 Exposures = tuple[float, float] | None

@@ -13,7 +13,7 @@ from .._linalg import Array
 from ._along import Line
 from ._checks import check_levels, unwrap
 from ._columns import column_names
-from ._convert import are_dates, check_convert, convert_numbers
+from ._conversions import are_dates, check_convert, convert_numbers
 from ._curves import draw_new, draw_several, draw_single, draw_training_edges
 from ._figures import require_matplotlib, single_axes
 from ._predictions import curves, exposure_range, observed

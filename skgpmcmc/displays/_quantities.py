@@ -10,7 +10,7 @@ import numpy as np
 
 from .._linalg import Array
 from ..estimators._convergence import badness
-from ..estimators._names import quantity_names
+from ..estimators._reports import quantity_names
 from ..priors import HyperPrior
 from ..trace import OTHER_QUANTITIES, Trace
 from ._checks import Fitted

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from .._checks import check_whole
 from .._linalg import Array
-from ..estimators._defaults import varying_spread
 from ..estimators._inputs import interval_ends
-from ..likelihoods._validation import check_whole
+from ..priors._data_scaled import varying_spread
 from ..trace import Trace
 from ._checks import Fitted, as_matrix, check_levels, unwrap
 from ._figures import require_matplotlib, single_axes

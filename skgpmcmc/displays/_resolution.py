@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._linalg import Array
-from .._warn import warn_user
+from .._messages import warn_user
 
 FEWEST, MOST = 100, 1000
 # Points for each length scale of the latent function.

@@ -6,7 +6,7 @@ import re
 import textwrap
 from typing import Any
 
-from .._shorten import shortened
+from .._messages import shortened
 
 _NOTE_WIDTH = 60
 

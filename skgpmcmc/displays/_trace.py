@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from .._checks import check_whole
 from .._linalg import Array
-from ..likelihoods._validation import check_whole
 from ._checks import unwrap
 from ._figures import panels, require_matplotlib
 from ._quantities import choose, quantities_of, worst

@@ -16,27 +16,26 @@ from sklearn.gaussian_process.kernels import CompoundKernel, Kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checkpoint import checkpoint_directory, needed_seed
 from .._checks import check_container, check_rows_of_numbers, refuse_masked, refuse_text
 from .._covariance import check_hyperparameters, check_kernel
+from .._covariance._memory import check_memory, memory_of_chain
 from .._grid import Grid
-from .._model import LatentGaussianModel
-from .._settings import SamplerSettings
-from .._shorten import shortened
+from .._messages import shortened
+from .._model._model import LatentGaussianModel
+from .._running._checkpoint import checkpoint_directory, needed_seed
+from .._sampling._settings import SamplerSettings
 from ..diagnostics import SummaryTable
 from ..likelihoods import Likelihood
+from ..priors._data_scaled import SKLEARN_BOUNDS
 from ..representations import REPRESENTATIONS, first_usable
 from ..trace import Trace
-from ._callbacks import CallbackSupportMixin, with_callbacks
+from ._auto import follows_trajectories, on_grid, other_moves, update_in_use, without_moves
 from ._convergence import Run, warn_once
-from ._defaults import SKLEARN_BOUNDS
-from ._export import Reports
-from ._inputs import as_objects, check_memory, explain_inputs, memory_of_chain
-from ._names import quantity_names
+from ._inputs import as_objects, explain_inputs
+from ._pickling import from_plain, to_plain
 from ._prior_table import PriorTable
-from ._running import run_chains_of
-from ._state import from_plain, to_plain
-from ._updates import follows_trajectories, on_grid, other_moves, update_in_use, without_moves
+from ._reports import Reports, quantity_names
+from ._run import CallbackSupportMixin, run_chains_of, with_callbacks
 
 # First iterations of the warm-up that find the bulk of the posterior.
 _N_APPROXIMATE = 30

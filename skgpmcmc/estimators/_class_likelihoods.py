@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from .._linalg import Array
 from ..likelihoods import Bernoulli, BernoulliLogit, BernoulliProbit, Binomial, SoftmaxClass
-from ..likelihoods._log_gamma import log_binomial
-from ..likelihoods._validation import check_counts, check_trials
+from ..likelihoods._checks import check_counts, check_trials
+from ..likelihoods._special import log_binomial
 from ._inputs import number_per_row
 
 LINKS: dict[str, type[Bernoulli]] = {"logit": BernoulliLogit, "probit": BernoulliProbit}

@@ -13,9 +13,17 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._linalg import Array
-from .._warn import warn_user
+from .._messages import warn_user
+from .._prediction._dense import CHUNK_BYTES, sample_latent
 from ..likelihoods import Bernoulli, Binomial
-from ..likelihoods._validation import check_quantiles
+from ..likelihoods._checks import check_quantiles
+from ..likelihoods.predictive._logistic import binomial_log_pmf
+from ..likelihoods.predictive._mixtures import (
+    log_mean_exp,
+    normal_nodes,
+    normal_quantiles,
+    softmax_probabilities,
+)
 from ._class_likelihoods import check_successes
 from ._inputs import (
     as_random_state,
@@ -26,9 +34,6 @@ from ._inputs import (
     new_vector,
 )
 from ._latent_predictions import LatentPredictions, latent_exceedance
-from ._logistic_counts import binomial_log_pmf
-from ._mixtures import log_mean_exp, normal_nodes, normal_quantiles, softmax_probabilities
-from ._prediction import CHUNK_BYTES, sample_latent
 
 # For each draw; different draws have different nodes of one sequence.
 _N_SOFTMAX_NODES = 64

@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .._linalg import Array
 from ..likelihoods import Bernoulli, Binomial
+from ..priors._data_scaled import FEATURE_FACTOR, DataScaledPriors, default_kernel
 from ._base import keeps_fitted
 from ._class_likelihoods import (
     LINKS,
@@ -24,7 +25,6 @@ from ._class_likelihoods import (
     log_left_out,
 )
 from ._class_predictions import ClassPredictions
-from ._defaults import FEATURE_FACTOR, DataScaledPriors, default_kernel
 from ._inputs import (
     check_labels,
     check_sample_weight,
@@ -33,7 +33,7 @@ from ._inputs import (
     share_latents,
     warn_of_shares,
 )
-from ._observed import Observed
+from ._training_rows import Observed
 
 # Typical variance of the latent function, and the log-sd of its prior. On the logit scale
 # a standard deviation of 3 spreads probabilities over (0.003, 0.997); where classes hardly

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from sklearn.exceptions import ConvergenceWarning
 
-from .._warn import warn_user
-from ..diagnostics._table import MAX_RHAT, MIN_ESS
+from .._messages import warn_user
+from ..diagnostics._summary import MAX_RHAT, MIN_ESS
 from ..trace import OTHER_QUANTITIES
 
 # Beyond these, chains stay where they are, and more draws are of no use: R-hat, and the share of

@@ -9,10 +9,16 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
-from .._warn import warn_user
+from .._messages import warn_user
+from .._prediction._dense import sample_latent, spread
+from ..likelihoods._checks import check_counts, check_quantiles
 from ..likelihoods._poisson import LARGEST_RATE
-from ..likelihoods._validation import check_counts, check_quantiles
-from ._counts import poisson_log_pmf, poisson_quantiles
+from ..likelihoods.predictive._logistic import (
+    negative_binomial_log_pmf,
+    negative_binomial_quantiles,
+)
+from ..likelihoods.predictive._mixtures import log_mean_exp, normal_quantiles
+from ..likelihoods.predictive._poisson import poisson_log_pmf, poisson_quantiles
 from ._inputs import (
     as_random_state,
     check_sample_weight,
@@ -21,9 +27,6 @@ from ._inputs import (
     new_vector,
 )
 from ._latent_predictions import LatentPredictions, latent_exceedance
-from ._logistic_counts import negative_binomial_log_pmf, negative_binomial_quantiles
-from ._mixtures import log_mean_exp, normal_quantiles
-from ._prediction import sample_latent, spread
 from ._rates import check_exposure, check_possible, deviance_reduction, expected_counts
 
 # Counts cannot tell less dispersion from none.

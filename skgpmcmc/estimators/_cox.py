@@ -15,12 +15,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._grid import Grid
 from ..likelihoods import Likelihood, NegativeBinomial, Poisson
-from ..likelihoods._validation import check_counts
+from ..likelihoods._checks import check_counts
 from ..priors import HyperparameterSpec
+from ..priors._data_scaled import DataScaledPriors, default_kernel
+from ._auto import training_grid
 from ._base import keeps_fitted
 from ._count_predictions import SMALLEST_DISPERSION, CountPredictions
-from ._defaults import DataScaledPriors, default_kernel
-from ._grids import training_grid
 from ._inputs import (
     check_sample_weight,
     check_y,
@@ -28,8 +28,8 @@ from ._inputs import (
     share_latents,
     warn_of_shares,
 )
-from ._observed import Observed
 from ._rates import check_exposure, check_rate, deviance_of_constant
+from ._training_rows import Observed
 
 # Of the log rate. The tail of the variance v must be lighter than exp(-v / 2), or the
 # mean rate where there are no data, E exp(f), would be infinite.

@@ -17,15 +17,15 @@ from .._checks import (
     as_array,
     as_elements,
     check_given,
+    check_rows,
     is_missing,
     refuse_inexact,
     refuse_text,
 )
-from .._covariance import check_kernel_call, covariances, grid_memory, working_memory
-from .._grid import Grid
+from .._covariance import check_kernel_call, covariances
 from .._linalg import Array
-from .._warn import warn_user
-from ..likelihoods._validation import as_floats, check_rows
+from .._messages import warn_user
+from ..likelihoods._checks import as_floats
 
 # More copies of a row than that leave nothing of the prior in double precision.
 _LARGEST_WEIGHT = 1e12
@@ -74,85 +74,6 @@ def _is_one_function(kernel: Kernel, row: Any) -> bool:
     """Whether the same input twice has the same latent value."""
     matrix = covariances(kernel, np.concatenate([row, row]))
     return bool((matrix == matrix[0, 0]).all())
-
-
-def memory_of_chain(kernel: Kernel, X: Any, gradient: bool, grid: Grid | None) -> float:
-    """Return the bytes that a chain of one latent function needs beside its draws, about.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Of the latent function.
-    X : array-like of length n_latent
-        Distinct rows.
-    gradient : bool
-        Whether gradients are computed.
-    grid : Grid or None
-        Whose points the rows are, if the covariance is a Kronecker product on it.
-    """
-    if grid is not None:
-        return grid_memory(grid)
-    n_columns = X.shape[1] if np.ndim(X) == 2 else 1
-    return working_memory(kernel, len(X), n_columns, gradient)
-
-
-def check_memory(n_latent: int, working: float, n_stored: int, limit: float | None) -> None:
-    """Raise an error before anything too large is allocated.
-
-    Parameters
-    ----------
-    n_latent : int
-        Distinct rows.
-    working : float
-        Bytes that all chains that run at the same time need beside their draws.
-    n_stored : int
-        Draws of latent functions that are kept in all.
-    limit : float or None
-        In gigabytes.
-
-    Raises
-    ------
-    ValueError
-        If the chains and their draws need more than the limit.
-    """
-    if limit is None:
-        return
-    # The draws of all chains are copied into one array.
-    draws = 2.0 * 8.0 * n_stored * n_latent
-    if (working + draws) / 1e9 > limit:
-        raise ValueError(
-            f"{n_latent} distinct rows need about {(working + draws) / 1e9:.3g} gigabytes, more "
-            f"than memory_limit={limit:g} gigabytes: {working / 1e9:.3g} for the chains that run "
-            f"at the same time, and {draws / 1e9:.3g} for draws of the latent variables. Fit a "
-            "subset of the rows, lower n_jobs or n_draws, or raise memory_limit (None: no limit)."
-        )
-
-
-def check_prediction_memory(parts: dict[str, float], limit: float | None, advice: str) -> None:
-    """Raise an error before a prediction allocates anything too large.
-
-    Parameters
-    ----------
-    parts : dict
-        What is needed, in words -> bytes.
-    limit : float or None
-        In gigabytes.
-    advice : str
-        What to do instead.
-
-    Raises
-    ------
-    ValueError
-        If all parts together need more than the limit.
-    """
-    needed = sum(parts.values())
-    if limit is not None and needed / 1e9 > limit:
-        each = " and ".join(f"{size / 1e9:.3g} for {what}" for what, size in parts.items())
-        raise ValueError(
-            f"X and the arguments need about {needed / 1e9:.3g} gigabytes, more than "
-            f"memory_limit={limit:g} gigabytes: {each}. {advice}, or raise memory_limit (None: no "
-            "limit)."
-        )
 
 
 def number_per_row(name: str, values: Any, n_samples: int, *, zero: bool, hint: str = "") -> Array:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from .._linalg import Array
+from .._prediction._dense import PosteriorDraws, check_covariance_memory
+from .._prediction._grid import GridPosteriorDraws
+from ..likelihoods.predictive._mixtures import normal_exceedance, total_moments
 from ._base import BaseMCMCGaussianProcess
-from ._grid_prediction import GridPosteriorDraws
-from ._mixtures import normal_exceedance, total_moments
-from ._prediction import PosteriorDraws, check_covariance_memory
 
 
 class LatentPredictions(BaseMCMCGaussianProcess):

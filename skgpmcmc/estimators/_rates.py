@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import check_rows
 from .._linalg import Array
-from ..likelihoods._validation import check_rows
 from ._inputs import number_per_row
 
 # Of the overall rate and its reciprocal, and of weighted counts: more ends in overflow.

@@ -13,8 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._covariance import split_white_noise
 from .._linalg import Array
+from ..priors._data_scaled import FEATURE_FACTOR, DataScaledPriors, default_kernel
 from ._base import keeps_fitted
-from ._defaults import FEATURE_FACTOR, DataScaledPriors, default_kernel
 from ._inputs import (
     check_sample_weight,
     check_y,
@@ -22,7 +22,6 @@ from ._inputs import (
     share_latents,
     warn_of_shares,
 )
-from ._observed import Observed
 from ._target_predictions import TargetPredictions
 from ._targets import (
     DEFAULT_ALPHA,
@@ -31,6 +30,7 @@ from ._targets import (
     noise_likelihood,
     typical_variance,
 )
+from ._training_rows import Observed
 
 _NORMALISED_DECIMALS = 12
 # The noise's typical share of the variance of y, where its level has the default prior.

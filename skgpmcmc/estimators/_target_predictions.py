@@ -9,10 +9,23 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length
 
+from .._checks import check_rows
 from .._covariance import NoiseSplit
 from .._linalg import Array
+from .._prediction._dense import PosteriorDraws, check_covariance_memory, sample_latent, spread
 from ..likelihoods import Likelihood
-from ..likelihoods._validation import as_floats, check_quantiles, check_rows
+from ..likelihoods._checks import as_floats, check_quantiles
+from ..likelihoods.predictive._mixtures import (
+    log_mean_exp,
+    normal_exceedance,
+    normal_log_density,
+    normal_quantiles,
+)
+from ..likelihoods.predictive._student_t import (
+    student_t_exceedance,
+    student_t_log_density,
+    student_t_quantiles,
+)
 from ._inputs import (
     as_random_state,
     check_sample_weight,
@@ -25,13 +38,6 @@ from ._latent_predictions import (
     check_one_spread,
     latent_covariance,
     latent_moments,
-)
-from ._mixtures import log_mean_exp, normal_exceedance, normal_log_density, normal_quantiles
-from ._prediction import PosteriorDraws, check_covariance_memory, sample_latent, spread
-from ._student_t_mixtures import (
-    student_t_exceedance,
-    student_t_log_density,
-    student_t_quantiles,
 )
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import check_rows
 from .._covariance import NoiseSplit
 from .._linalg import Array
 from ..likelihoods import Gaussian, Likelihood, StudentT
-from ..likelihoods._validation import as_floats, check_rows
+from ..likelihoods._checks import as_floats
 from ..priors import HyperparameterSpec
 from ._inputs import number_per_row
 

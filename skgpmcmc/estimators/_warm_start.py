@@ -9,9 +9,9 @@ from typing import Any
 
 import joblib
 
-from .._checkpoint import differences
-from .._model import LatentGaussianModel
-from .._warn import warn_user
+from .._messages import warn_user
+from .._model._model import LatentGaussianModel
+from .._running._checkpoint import differences
 from ..trace import Trace
 
 # Parameters that the draws do not depend on, or not on their values at the first fit. Priors

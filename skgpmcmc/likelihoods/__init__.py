@@ -7,7 +7,7 @@ Examples
 bernoulli-logit bernoulli-probit binomial gaussian negative-binomial poisson student-t
 """
 
-from ._augmented import GaussianGivenAuxiliaries
+from ._augmentation import GaussianGivenAuxiliaries
 from ._base import Likelihood
 from ._bernoulli import Bernoulli
 from ._bernoulli_logit import BernoulliLogit

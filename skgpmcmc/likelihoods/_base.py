@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import MissingCapabilityError
 from . import _sites
-from ._augmented import GaussianGivenAuxiliaries
-from ._modes import LogSite, SiteDerivatives, numerical_derivatives
+from ._augmentation import GaussianGivenAuxiliaries
 from ._observations import Observations
+from ._site_moments import LogSite, SiteDerivatives, numerical_derivatives
 from ._sites import Sites
 
 Params = Sequence[float]

@@ -7,10 +7,10 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._checks import check_rows
 from ..exceptions import MissingCapabilityError
 from ._base import Likelihood, Params
 from ._sites import Sites
-from ._validation import check_rows
 
 
 class Bernoulli(Likelihood):

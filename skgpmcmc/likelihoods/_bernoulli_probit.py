@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri_exp
 
-from ._augmented import GaussianGivenAuxiliaries, SiteLikelihood
+from ._augmentation import GaussianGivenAuxiliaries, SiteLikelihood
 from ._base import Params
 from ._bernoulli import Bernoulli
 from ._sites import Sites

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._checks import check_vector
 from ._base import Params
-from ._log_gamma import log_binomial
+from ._checks import check_counts, check_trials
 from ._logistic import Logistic
 from ._sites import Sites
-from ._validation import check_counts, check_trials, check_vector
+from ._special import log_binomial
 
 
 class Binomial(Logistic):

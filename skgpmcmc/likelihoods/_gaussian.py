@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._checks import check_rows, check_vector
 from ._base import Likelihood, Params
+from ._checks import as_floats
 from ._sites import Sites
-from ._validation import as_floats, check_rows, check_vector
 
 _LOG_2PI = math.log(2.0 * math.pi)
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit, ndtr
 
-from ._augmented import GaussianGivenAuxiliaries, SiteLikelihood
+from ._augmentation import GaussianGivenAuxiliaries, SiteLikelihood
 from ._base import Likelihood, Params
 from ._polya_gamma import polya_gamma
 from ._sites import Sites

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, wrightomega
 
-from ._augmented import GaussianGivenAuxiliaries, SiteLikelihood
+from .._checks import check_vector
+from ._augmentation import GaussianGivenAuxiliaries, SiteLikelihood
 from ._base import Likelihood, Params
-from ._log_gamma import log_binomial
+from ._checks import check_counts, check_exposure, positive_or_none
 from ._poisson import LARGEST_RATE
 from ._polya_gamma import polya_gamma
 from ._sites import Sites
-from ._validation import check_counts, check_exposure, check_vector, positive_or_none
+from ._special import log_binomial
 
 _SMALLEST = float(np.finfo(float).tiny)
 # Newton steps towards the modes of site posteriors. Over a longer one the curvature may change

@@ -7,8 +7,9 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._checks import check_rows, check_vector
 from ..exceptions import MissingCapabilityError
-from ._validation import check_latent_index, check_n_latent, check_rows, check_vector
+from ._checks import check_latent_index, check_n_latent
 
 _MOST_COPIES = 100_000
 

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, wrightomega
 
+from .._checks import check_vector
 from ._base import Likelihood, Params
+from ._checks import check_counts, check_exposure
 from ._sites import Sites
-from ._validation import check_counts, check_exposure, check_vector
 
 # exp() of anything larger overflows. Clipping the latent there keeps a log likelihood that is
 # hugely negative without a floating-point warning, and costs less than silencing one.

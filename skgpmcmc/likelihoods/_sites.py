@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._modes import LogSite, SiteDerivatives, find_mode
-from ._quadrature import site_moments
+from ._site_moments import LogSite, SiteDerivatives, find_mode, site_moments
 
 # A prior so wide that it only bounds the search for the maximum of a likelihood on its own.
 _FLAT_VARIANCE = 1e12

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from ._augmented import GaussianGivenAuxiliaries, SiteLikelihood
+from ._augmentation import GaussianGivenAuxiliaries, SiteLikelihood
 from ._base import Params
 from ._bernoulli_logit import BernoulliLogit
 from ._sites import Sites

@@ -7,11 +7,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._augmented import GaussianGivenAuxiliaries, StudentTGivenPrecisions
+from .._checks import check_vector
+from ._augmentation import GaussianGivenAuxiliaries, StudentTGivenPrecisions
 from ._base import Likelihood, Params
+from ._checks import positive_or_none
 from ._gaussian import check_known_variance, check_noise_variance
 from ._sites import Sites
-from ._validation import check_vector, positive_or_none
 
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _SMALLEST = float(np.finfo(float).tiny)

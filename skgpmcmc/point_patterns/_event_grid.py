@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..likelihoods._validation import as_floats
+from ..likelihoods._checks import as_floats
 from ._axes import Axes, column_names, is_scalar, split_columns
 
 

@@ -7,15 +7,13 @@ from difflib import get_close_matches
 from numbers import Real
 from typing import Any
 
-from .._model import LatentGaussianModel, Workspace
+from .._model._model import LatentGaussianModel, Workspace
 from ..exceptions import MissingCapabilityError
 from ..likelihoods import Likelihood
 from ._base import Conditional, Representation
 from ._collapsed import CollapsedRepresentation, MarginalRepresentation
 from ._direct import FixedRepresentation, PriorWhiteRepresentation
 from ._joint import JointRepresentation
-from ._marginal import ApproximateMarginalRepresentation
-from ._noise import check_variance
 from ._pseudo_posterior import (
     PosteriorPropagated,
     PosteriorSite,
@@ -25,6 +23,8 @@ from ._pseudo_posterior import (
     SurrogateSite,
     SurrogateTaylor,
 )
+from ._site_rules import check_variance
+from ._warm_up import ApproximateMarginalRepresentation
 
 #: Name -> representation; the names are the paper's.
 REPRESENTATIONS: dict[str, type[Representation]] = {

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._latent_state import LatentState
 from .._linalg import Array
-from .._model import Workspace
+from .._model._model import Workspace
+from .._model._state import LatentState
 from ..exceptions import MissingCapabilityError
 from ..likelihoods import Likelihood
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._covariance import CholeskyFactor
-from .._latent_state import LatentState
 from .._linalg import Array
-from .._model import Workspace
+from .._model._model import Workspace
+from .._model._state import LatentState
 from ..likelihoods import GaussianGivenAuxiliaries, Likelihood
 from ._base import Conditional, Representation
 

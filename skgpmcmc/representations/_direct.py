@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._latent_state import LatentState
-from .._model import Workspace
+from .._model._model import Workspace
+from .._model._state import LatentState
 from ._base import Conditional, FactorConditional, Representation
 
 

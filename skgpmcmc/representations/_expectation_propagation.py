@@ -15,7 +15,7 @@ from .. import _linalg
 from .._covariance import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
 from .._linalg import Array
 from ..likelihoods import Likelihood, Sites
-from ._noise import clip_precision
+from ._site_rules import clip_precision
 
 # All sites are updated at once. Full steps need two thirds of the iterations for counts, and
 # more of them for labels, where neighbours that explain the same data overshoot together.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._latent_state import LatentState
 from .._linalg import Array
-from .._model import Workspace
+from .._model._model import Workspace
+from .._model._state import LatentState
 from ..likelihoods import Sites
 from ._base import Conditional
-from ._noise import HeldNoise
 from ._pseudo_posterior import PosteriorConditional, PseudoPosteriorRepresentation
+from ._site_rules import HeldNoise
 
 
 class _JointConditional(PosteriorConditional):

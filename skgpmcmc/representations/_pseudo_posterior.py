@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._covariance import CholeskyFactor
-from .._latent_state import LatentState
 from .._linalg import Array
-from .._model import Workspace
+from .._model._model import Workspace
+from .._model._state import LatentState
 from ._base import Conditional, FactorConditional, Representation
 from ._expectation_propagation import propagate
-from ._noise import (
+from ._site_rules import (
     Bound,
     ConstantNoise,
     FrozenNoise,

@@ -1,0 +1,1 @@
+"""The latent Gaussian model: parameters, states, and what one chain computes with."""

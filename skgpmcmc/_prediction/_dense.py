@@ -1,0 +1,301 @@
+"""Exact conditionals of the latent function at new inputs, one posterior draw at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.gaussian_process.kernels import Kernel
+from threadpoolctl import threadpool_limits
+
+from .. import _linalg
+from .._checks import check_whole
+from .._covariance import covariances, variances
+from .._covariance._memory import check_prediction_memory
+from .._linalg import Array
+from ..likelihoods import Likelihood
+from ..trace import Trace
+
+# Rows of X are taken in chunks whose largest arrays fit in this many bytes.
+CHUNK_BYTES = 2**26
+# Relative to the diagonal. Noise keeps the covariance positive definite, mostly.
+_JITTER_BESIDE_NOISE = 1e-12
+# Numbers at a time for each pair of rows, measured: the kernel's call, the covariance and what is
+# taken off it, or the covariance, its eigenvectors and LAPACK's workspace.
+NUMBERS_PER_PAIR = 7
+
+
+class PosteriorDraws:
+    """Draws of (theta, m) and values of f, exact or noisy, that predictions are conditional on.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+        Covariance function of f, at any hyperparameters.
+    X : array-like of length n_latent
+        Inputs of the latent variables.
+    theta : ndarray of shape (n_draws, n_parameters)
+        Hyperparameters; first the logarithms of the kernel's.
+    mean : ndarray of shape (n_draws,)
+        Mean offsets.
+    values : ndarray of shape (n_draws, n_latent)
+        Draws of f, or observations of it with Gaussian noise.
+    jitter : float
+        As the chains used it.
+    noise : ndarray of shape (n_draws, n_latent), optional
+        Variance of the noise.
+
+    Attributes
+    ----------
+    n_jobs : int or None
+        Draws whose predictions are computed at the same time, as joblib takes it.
+    """
+
+    n_jobs: int | None = None
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        theta: Array,
+        mean: Array,
+        values: Array,
+        jitter: float,
+        noise: Array | None = None,
+    ) -> None:
+        self._kernel = kernel
+        self._X = X
+        self.theta = theta
+        self._mean = mean
+        self._values = values
+        self._noise = noise
+        self._jitter = jitter
+
+    @classmethod
+    def from_trace(
+        cls, kernel: Kernel, X: Any, trace: Trace, jitter: float, max_draws: int
+    ) -> Self:
+        """Take at most `max_draws` draws of f, evenly spread over chains and iterations."""
+        which = spread(trace, max_draws)
+        return cls(
+            kernel,
+            X,
+            trace.all_theta()[which],
+            trace.mean_offset().reshape(-1)[which],
+            trace.latent.reshape(-1, trace.latent.shape[-1])[which],
+            jitter,
+        )
+
+    @classmethod
+    def from_gaussian(
+        cls,
+        kernel: Kernel,
+        X: Any,
+        trace: Trace,
+        likelihood: Likelihood,
+        jitter: float,
+        max_draws: int,
+    ) -> Self:
+        """Take draws of theta alone: f given the data is Gaussian, and integrated out."""
+        which = spread(trace, max_draws)
+        theta = trace.all_theta()[which]
+        sites = [likelihood.gaussian_sites(trace.layout.likelihood_params(row)) for row in theta]
+        noise = np.array([1.0 / site.precision for site in sites])
+        values = noise * np.array([site.shift for site in sites])
+        mean = trace.mean_offset().reshape(-1)[which]
+        return cls(kernel, X, theta, mean, values, jitter, noise)
+
+    def __len__(self) -> int:
+        return len(self.theta)
+
+    def chunks(self, X: Any) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield rows of X, and mean and variance of f there given each draw.
+
+        Parameters
+        ----------
+        X : array-like of length n_rows
+            New inputs.
+
+        Yields
+        ------
+        rows : slice
+        mean, variance : ndarray of shape (n_draws, n_rows_in_chunk)
+            But for rounding, the moments of a row do not depend on the other rows.
+
+        Raises
+        ------
+        ValueError
+            If they overflow.
+        """
+        n_at_once = effective_n_jobs(self.n_jobs)
+        size = max(1, CHUNK_BYTES // (8 * n_at_once * max(self._values.shape)))
+        for start in range(0, len(X), size):
+            rows = slice(start, min(start + size, len(X)))
+            # Threads share the inputs, and the work is in exponentials and triangular solves,
+            # of which BLAS' own threads gain nothing.
+            with threadpool_limits(1, user_api="blas"):
+                each = Parallel(n_at_once, require="sharedmem")(
+                    delayed(self._moments)(d, X[rows]) for d in range(len(self))
+                )
+            mean, variance = (np.array(part) for part in zip(*each, strict=True))
+            _check_no_overflow(self._kernel, start, mean, variance)
+            yield rows, mean, np.maximum(variance, 0.0)
+
+    def _moments(self, draw: int, X: Any) -> tuple[Array, Array]:
+        """Return mean and variance of f at each row of X, given one draw."""
+        mean = np.empty(len(X))
+        with np.errstate(over="ignore", invalid="ignore"):
+            kernel, cross = self._project(draw, X, mean)
+            return mean, variances(kernel, X) - np.einsum("ij,ij->j", cross, cross)
+
+    def joint(self, X: Any, draw: int) -> tuple[Array, Array]:
+        """Return mean and covariance of f at all rows of X together, given one draw.
+
+        Raises
+        ------
+        ValueError
+            If they overflow.
+        """
+        mean = np.empty(len(X))
+        with np.errstate(over="ignore", invalid="ignore"):
+            kernel, cross = self._project(draw, X, mean)
+            covariance = covariances(kernel, X) - cross.T @ cross
+        for part in (np.diagonal(covariance), covariance):  # the row at fault, if it is one
+            _check_no_overflow(self._kernel, 0, mean, part)
+        return mean, covariance
+
+    def n_drawn(self, X: Any) -> int:
+        """Return at how many rows of X functions are drawn, jointly."""
+        return len(X)
+
+    def joint_memory(self, n_rows: int) -> float:
+        """Return the bytes that a covariance at so many rows and its root need, at most about."""
+        n_latent = self._values.shape[-1]
+        return 8.0 * (NUMBERS_PER_PAIR * float(n_rows) ** 2 + 2.0 * n_latent * (n_latent + n_rows))
+
+    def sample(self, X: Any, draw: int, n: int, rng: np.random.RandomState) -> Array:
+        """Draw n functions at all rows of X together, given one draw: (n_rows, n)."""
+        mean, covariance = self.joint(X, draw)
+        normal = rng.standard_normal((len(X), n))
+        return mean[:, np.newaxis] + _square_root(covariance) @ normal
+
+    def _project(self, draw: int, X: Any, mean: Array) -> tuple[Kernel, Array]:
+        """Write the means at X; return the kernel of a draw, and L^-1 k(X_train, X)."""
+        kernel = self._kernel.clone_with_theta(self.theta[draw, : self._kernel.n_dims])
+        lower = self._factor(kernel, draw)
+        offset = self._mean[draw]
+        whitened = _linalg.solve_lower(lower, self._values[draw] - offset)
+        cross = np.asfortranarray(covariances(kernel, self._X, X), dtype=np.float64)
+        cross = _linalg.solve_lower_matrix(lower, cross)
+        mean[:] = offset + np.einsum("i,ij->j", whitened, cross)
+        return kernel, cross
+
+    def _factor(self, kernel: Kernel, draw: int) -> Array:
+        """Return the Cholesky factor of the covariance of the values."""
+        covariance = np.asarray(covariances(kernel, self._X), dtype=np.float64)
+        diagonal = np.diagonal(covariance)
+        noise = 0.0 if self._noise is None else self._noise[draw]
+        jitter = self._jitter if self._noise is None else _JITTER_BESIDE_NOISE
+        # The chain stood here with its jitter, by other roundings: more is hardly ever needed.
+        for relative in (jitter, self._jitter, 10.0 * self._jitter, 1e3 * self._jitter):
+            lower = np.array(covariance, order="F")
+            np.fill_diagonal(lower, diagonal * (1.0 + relative) + noise)
+            if _linalg.cholesky_in_place(lower):
+                return lower
+        raise np.linalg.LinAlgError(
+            f"the covariance of the kernel {kernel} at the training inputs is not positive "
+            "definite; rescale the inputs or add a WhiteKernel."
+        )
+
+
+def spread(trace: Trace, max_draws: int) -> Array:
+    """Return which draws of all chains to use: at most `max_draws`, evenly spread."""
+    check_whole("max_prediction_draws", max_draws, 1)  # it may be set after fit
+    total = trace.n_chains * trace.n_draws
+    return np.unique(np.linspace(0, total - 1, min(max_draws, total)).round().astype(int))
+
+
+def sample_latent(
+    functions: Sequence[PosteriorDraws],
+    X: Any,
+    n_samples: int,
+    rng: np.random.RandomState,
+    memory_limit: float | None,
+) -> tuple[NDArray[np.integer], list[Array]]:
+    """Draw latent functions at X, jointly over its rows.
+
+    Parameters
+    ----------
+    functions : sequence of PosteriorDraws
+        One for each latent function.
+    X : array-like of length n_rows
+        New inputs.
+    n_samples : int
+        How many; each comes from a posterior draw chosen at random.
+    rng : numpy.random.RandomState
+        Source of randomness.
+    memory_limit : float or None
+        In gigabytes.
+
+    Returns
+    -------
+    draws : ndarray of int of shape (n_samples,)
+        Posterior draw of each sample.
+    latent : list of ndarray of shape (n_rows, n_samples)
+        One for each latent function.
+
+    Raises
+    ------
+    ValueError
+        If that needs more memory than the limit.
+    """
+    check_whole("n_samples", n_samples, 1)
+    n_drawn = functions[0].n_drawn(X)
+    # For each function draws, normal variables and products; what is then made of them.
+    per_sample = 8.0 * (4 + 3 * len(functions)) * len(X)
+    parts = {f"n_samples={n_samples} draws at {len(X)} rows": per_sample * int(n_samples)}
+    if n_drawn:
+        parts[f"the joint covariance of {n_drawn} rows"] = functions[0].joint_memory(n_drawn)
+    advice = "Pass fewer rows, or fewer n_samples at a time"
+    check_prediction_memory(parts, memory_limit, advice)
+    chosen = rng.randint(0, len(functions[0]), size=n_samples)
+    latent = [np.empty((len(X), n_samples)) for _ in functions]
+    for draw in np.unique(chosen):
+        columns = np.flatnonzero(chosen == draw)
+        for function, values in zip(functions, latent, strict=True):
+            values[:, columns] = function.sample(X, int(draw), len(columns), rng)
+    return chosen, latent
+
+
+def check_covariance_memory(
+    functions: Sequence[PosteriorDraws], X: Any, memory_limit: float | None
+) -> None:
+    """Raise a ValueError if the covariances of f at all rows need more memory than the limit."""
+    results = 2.0 * 8.0 * len(functions) * float(len(X)) ** 2
+    what = f"the covariance of {len(X)} rows"
+    check_prediction_memory(
+        {what: functions[0].joint_memory(len(X)) + results},
+        memory_limit,
+        "Pass fewer rows, ask for return_std instead of return_cov",
+    )
+
+
+def _square_root(covariance: Array) -> Array:
+    """Return R with R R^T = C, for C positive semi-definite up to rounding."""
+    eigenvalues, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
+
+
+def _check_no_overflow(kernel: Kernel, first_row: int, mean: Array, spread: Array) -> None:
+    """Raise an error where predictions are not finite; rows of X are along their last axis."""
+    finite = np.isfinite(mean).reshape(-1, mean.shape[-1]).all(axis=0)
+    finite &= np.isfinite(spread).reshape(-1, spread.shape[-1]).all(axis=0)
+    if not finite.all():
+        raise ValueError(
+            f"X cannot be predicted at: in row {first_row + np.argmin(finite)} the covariances of "
+            f"the kernel {kernel} are too large for double precision, or NaN. Rescale X, in fit "
+            "too, or leave such rows out."
+        )

@@ -1,0 +1,187 @@
+"""Exact conditionals of a latent function that was sampled on a grid, anywhere.
+
+In the eigenbasis of the grid's covariance, K = s^2 Q diag(lambda) Q^T, the covariances of a row
+x and the grid's points are s^2 times an outer product of one small vector for each axis,
+u_d = Q_d^T r_d(x). Mean and variance at x are then products of two arrays of the grid's shape,
+(Q^T (f - m)) / lambda and 1 / lambda, with the u_d, and with their squares, axis by axis.
+Nothing is as large as n x n; rows that make up a grid of their own, such as those that the model
+was fitted to, share most of the products.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.gaussian_process.kernels import Kernel
+
+from .._covariance import GridCovariance, GridFactor, covariances, separable_form, variances
+from .._grid import Grid
+from .._linalg import Array
+from ._dense import CHUNK_BYTES, NUMBERS_PER_PAIR, PosteriorDraws
+
+
+class _Rows(NamedTuple):
+    """New inputs by their coordinates.
+
+    Attributes
+    ----------
+    axes : list of ndarray
+        Distinct coordinates of each column.
+    places : list of ndarray of int
+        For each column, which coordinate each row has.
+    """
+
+    axes: list[Array]
+    places: list[NDArray[np.intp]]
+
+    @classmethod
+    def of(cls, X: Array) -> _Rows:
+        pairs = [np.unique(column, return_inverse=True) for column in X.T]
+        return cls([axis for axis, _ in pairs], [place.reshape(-1) for _, place in pairs])
+
+    def form_grid(self, shape: Sequence[int]) -> bool:
+        """Whether it is cheaper to multiply by all combinations of their coordinates."""
+        n, cost, size = len(self.places[0]), 0, math.prod(shape)
+        by_row = n * size
+        for length, axis in zip(shape, self.axes, strict=True):
+            cost += size * len(axis)
+            size = size // length * len(axis)
+        return cost <= by_row and 8 * size <= CHUNK_BYTES
+
+    def multiply(self, values: Array, factors: Sequence[Array], as_grid: bool) -> Array:
+        """Multiply an array of the grid's shape by one vector for each row and axis.
+
+        `factors` has the vectors of each axis' distinct coordinates as columns.
+        """
+        if as_grid:
+            for matrix in factors:  # each product moves its axis to the end
+                values = np.tensordot(values, matrix, axes=(0, 0))
+            return np.asarray(values[tuple(self.places)])
+        *others, last = [f[:, place] for f, place in zip(factors, self.places, strict=True)]
+        product = np.tensordot(values, last, axes=1)
+        for columns in reversed(others):
+            product = np.einsum("...ij,ij->...j", product, columns)
+        return product
+
+
+class GridPosteriorDraws(PosteriorDraws):
+    """Draws of (theta, m, f) at the points of a grid that predictions are conditional on.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+        Covariance function of f that separates on the grid, at any hyperparameters.
+    grid : Grid
+        Of the latent variables.
+    theta, mean, values, jitter
+        See `PosteriorDraws`.
+    """
+
+    def __init__(
+        self, kernel: Kernel, grid: Grid, theta: Array, mean: Array, values: Array, jitter: float
+    ) -> None:
+        super().__init__(kernel, grid, theta, mean, values, jitter)
+        form = separable_form(kernel, grid)
+        assert form is not None
+        self._grid = grid
+        self._covariance = GridCovariance(form, grid, jitter)
+
+    def chunks(self, X: Any) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield rows of X, and mean and variance of f there; see `PosteriorDraws.chunks`."""
+        per_row = max(len(self), self._grid.n // self._grid.shape[-1])
+        for start, stop in self._pieces(len(X), per_row):
+            rows = _Rows.of(X[start:stop])
+            as_grid = rows.form_grid(self._grid.shape)
+            mean = np.empty((len(self), stop - start))
+            variance = np.empty_like(mean)
+            for d in range(len(self)):
+                kernel, factor = self._at(d)
+                factors = self._factors(kernel, factor, rows.axes)
+                precision = (1.0 / factor.unit.values).reshape(self._grid.shape)
+                weights = precision * self._rotated(d, factor)
+                mean[d] = self._mean[d] + rows.multiply(weights, factors, as_grid)
+                squares = [columns**2 for columns in factors]
+                explained = factor.scale**2 * rows.multiply(precision, squares, as_grid)
+                variance[d] = variances(kernel, X[start:stop]) - explained
+            yield slice(start, stop), mean, np.maximum(variance, 0.0)
+
+    def joint(self, X: Any, draw: int) -> tuple[Array, Array]:
+        """Return mean and covariance of f at all rows together; see `PosteriorDraws.joint`."""
+        kernel, factor = self._at(draw)
+        rows = _Rows.of(X)
+        first, *others = [
+            columns[:, place]
+            for columns, place in zip(
+                self._factors(kernel, factor, rows.axes), rows.places, strict=True
+            )
+        ]
+        shape = self._grid.shape
+        root = factor.scale / factor.unit.root.reshape(shape)
+        weights = self._rotated(draw, factor) / (factor.scale * factor.unit.root.reshape(shape))
+        mean = np.full(len(X), self._mean[draw])
+        covariance = covariances(kernel, X)
+        for start, stop in self._pieces(shape[0], self._grid.n // shape[0] * len(X)):
+            cross = first[start:stop]
+            for columns in others:
+                cross = np.einsum("...j,ij->...ij", cross, columns)
+            cross = (cross * root[start:stop, ..., np.newaxis]).reshape(-1, len(X))
+            mean += weights[start:stop].reshape(-1) @ cross
+            covariance -= cross.T @ cross
+        return mean, covariance
+
+    def n_drawn(self, X: Any) -> int:
+        """Return at how many rows of X functions are drawn: those that are no points."""
+        return int((self._grid.locate(X) < 0).sum())
+
+    def joint_memory(self, n_rows: int) -> float:
+        """Return the bytes that `joint` and a root of its covariance need, at most about."""
+        return 8.0 * NUMBERS_PER_PAIR * float(n_rows) ** 2 + 2.0 * CHUNK_BYTES
+
+    def sample(self, X: Any, draw: int, n: int, rng: np.random.RandomState) -> Array:
+        """Draw functions at X; at points of the grid these are known: the draw itself."""
+        places = self._grid.locate(X)
+        drawn = np.flatnonzero(places < 0)
+        functions = np.repeat(self._values[draw][places, np.newaxis], n, axis=1)
+        if drawn.size:
+            functions[drawn] = super().sample(X[drawn], draw, n, rng)
+        return functions
+
+    def _at(self, draw: int) -> tuple[Kernel, GridFactor]:
+        """Return the kernel and the grid's factor at a draw."""
+        theta = self.theta[draw, : self._kernel.n_dims]
+        kernel = self._kernel.clone_with_theta(theta)
+        factor = self._covariance.factor(theta)
+        # The chain stood there, at the same numbers.
+        assert factor is not None
+        return kernel, factor
+
+    def _rotated(self, draw: int, factor: GridFactor) -> Array:
+        """Return Q^T (f - m), in the grid's shape."""
+        deviation = self._values[draw] - self._mean[draw]
+        return factor.unit.rotate(deviation).reshape(self._grid.shape)
+
+    def _factors(self, kernel: Kernel, factor: GridFactor, axes: Sequence[Array]) -> list[Array]:
+        """Return for each axis Q_d^T r_d, a column for each of some new coordinates."""
+        spectra = zip(factor.unit.axes, self._grid.axes, axes, strict=True)
+        factors = []
+        for d, (spectrum, old, new) in enumerate(spectra):
+            # Only one coordinate differs: the other axes' correlations are one.
+            cross = covariances(kernel, self._line(d, old), self._line(d, new))
+            factors.append(spectrum.vectors.T @ (cross / factor.scale**2))
+        return factors
+
+    def _line(self, d: int, coordinates: Array) -> Array:
+        points = np.zeros((len(coordinates), len(self._grid.axes)))
+        points[:, d] = coordinates
+        return points
+
+    @staticmethod
+    def _pieces(n: int, numbers_each: int) -> Iterator[tuple[int, int]]:
+        """Yield bounds of pieces of n things, each of so many numbers, that fit in a chunk."""
+        size = max(1, CHUNK_BYTES // (8 * numbers_each))
+        for start in range(0, n, size):
+            yield start, min(start + size, n)

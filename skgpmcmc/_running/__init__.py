@@ -1,0 +1,1 @@
+"""Many chains: workers, interrupts, progress, checkpoints, continuation."""

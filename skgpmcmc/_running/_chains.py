@@ -1,0 +1,301 @@
+"""Run several chains through joblib, and bring their draws together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._checks import check_whole, refuse_masked
+from .._covariance import has_gradient
+from .._linalg import Array
+from .._messages import warn_user
+from .._model._model import LatentGaussianModel
+from .._sampling._settings import SamplerSettings, recorded
+from ..exceptions import ChainDiedError
+from ..representations import check_representation, representation_class
+from ..trace import ChainDraws, Trace
+from ._checkpoint import Checkpoint, needed_seed
+from ._continuation import check_continuation, check_kind
+from ._one_chain import Target
+from ._progress import Listener
+from ._workers import Task, run_tasks
+
+
+def run_chains(
+    model: LatentGaussianModel,
+    settings: SamplerSettings,
+    *,
+    n_chains: int = 4,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    theta: Any = None,
+    previous: Trace | None = None,
+    verbose: int = 0,
+) -> Trace:
+    """Run independent chains of one latent function.
+
+    Parameters
+    ----------
+    model : LatentGaussianModel
+        The target.
+    settings : SamplerSettings
+        How it is sampled.
+    n_chains : int
+        Number of chains.
+    random_state : int, RandomState instance or None
+        Determines every draw.
+    n_jobs : int, optional
+        Chains that run at the same time, as joblib takes it.
+    theta : array-like of shape (n_chains, n_parameters), optional
+        Starting points on the sampling scale; draws from the prior by default.
+    previous : Trace, optional
+        Of the same model with the same settings, but fewer draws: its chains are continued, from
+        their own random numbers.
+    verbose : int
+        joblib's verbosity.
+
+    Returns
+    -------
+    trace : Trace
+        Draws of all chains; see `run_groups` for runs that were stopped.
+
+    Raises
+    ------
+    TypeError
+        For anything but a model, settings and a trace.
+    ValueError
+        For starting points of another shape, a model for which no starting point is found, or a
+        trace that cannot be continued.
+    MissingCapabilityError
+        If likelihood and representation do not go together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> from skgpmcmc.core import LatentGaussianModel, SamplerSettings, run_chains
+    >>> from skgpmcmc.likelihoods import Poisson
+    >>> X = np.linspace(0.0, 1.0, 9)[:, np.newaxis]
+    >>> model = LatentGaussianModel(RBF(1.0, (0.1, 10.0)), X, Poisson([0, 1, 0, 2, 5, 9, 7, 9, 8]))
+    >>> settings = SamplerSettings("post-site", n_warmup=20, n_draws=30)
+    >>> trace = run_chains(model, settings, n_chains=2, random_state=0)
+    >>> trace.posterior()["length_scale"].shape
+    (2, 30)
+    >>> longer = SamplerSettings("post-site", n_warmup=20, n_draws=50)
+    >>> trace = run_chains(model, longer, n_chains=2, previous=trace)
+    >>> trace.n_draws
+    50
+    """
+    check_kind("model", model, "LatentGaussianModel", "layout")
+    check_kind("settings", settings, "SamplerSettings", "n_iterations")
+    check_whole("n_chains", n_chains, 1)
+    kind = representation_class(settings.representation)
+    if settings.hamiltonian and kind.has_gradient and not has_gradient(model.kernel, model.X[:2]):
+        raise ValueError(
+            f"hamiltonian=True needs a kernel that returns its gradient with eval_gradient=True; "
+            f"{model.kernel} does not. Set hamiltonian=False."
+        )
+    if previous is not None:
+        check_continuation(previous, model, settings, n_chains)
+        if theta is not None:
+            raise ValueError(
+                "theta is where chains begin, and previous has chains that have begun. Pass one "
+                "of them only."
+            )
+    traces = run_groups(
+        [[model]],
+        settings,
+        n_chains=n_chains,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        theta=theta,
+        previous=None if previous is None else [[previous]],
+        verbose=verbose,
+    )
+    return traces[0][0]
+
+
+def run_groups(
+    groups: Sequence[Sequence[LatentGaussianModel]],
+    settings: SamplerSettings,
+    *,
+    n_chains: int = 4,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    theta: Any = None,
+    previous: Sequence[Sequence[Trace]] | None = None,
+    checkpoint: Checkpoint | None = None,
+    listeners: Sequence[Listener] = (),
+    verbose: int = 0,
+) -> list[list[Trace]]:
+    """Run independent chains through joblib; the draws do not depend on how.
+
+    Parameters
+    ----------
+    groups : sequence of sequence of LatentGaussianModel
+        The targets: independent ones, each of one or several latent functions that are
+        coupled through their likelihood.
+    settings : SamplerSettings
+        How they are sampled.
+    n_chains : int
+        Number of chains of each.
+    random_state : int, RandomState instance or None
+        Determines every draw.
+    n_jobs : int, optional
+        Chains that run at the same time, as joblib takes it.
+    theta : ndarray of shape (n_chains, n_parameters), optional
+        Starting points; draws from the prior by default.
+    previous : sequence of sequence of Trace, optional
+        Draws of the same chains, fewer than those asked for: they are continued.
+    checkpoint : Checkpoint, optional
+        Where draws and states are kept; chains that are there are continued.
+    listeners : sequence of callable
+        Are told how far the chains are (`Report`); one that returns True stops them.
+    verbose : int
+        joblib's verbosity.
+
+    Returns
+    -------
+    traces : list of list of Trace
+        Draws of all chains, for each latent function: fewer than asked for if the chains
+        were stopped, by Ctrl-C or a listener, as many of each; fewer chains if one's
+        process died twice.
+
+    Raises
+    ------
+    MissingCapabilityError
+        If likelihood and representation do not go together.
+    ValueError
+        For an unknown representation, starting points of another shape, a model
+        for which no starting point is found, or a checkpoint of something else.
+    KeyboardInterrupt
+        If the chains were stopped before each had kept a draw, or Ctrl-C came twice.
+    ChainDiedError
+        If no chain of a target is left, because their processes died.
+
+    Warns
+    -----
+    UserWarning
+        If the process of a chain died.
+    """
+    for models in groups:
+        for model in models:
+            on_grid = model.separable_form is not None
+            check_representation(settings.representation, model.likelihood, on_grid)
+    starts = _starting_points(theta, n_chains, len(groups[0][0].layout))
+    entropy = _entropy(random_state, previous, checkpoint)
+    seeds = np.random.SeedSequence(entropy).spawn(n_chains * len(groups))
+
+    def task(target: Target, group: int, chain: int) -> Task:
+        number = group * n_chains + chain
+        traces = None if previous is None else previous[group]
+        old = None if traces is None else [trace.chain(chain) for trace in traces]
+        file = None if checkpoint is None else checkpoint.chain(number, entropy)
+        return Task(target, settings, seeds[number], starts[chain], old, file)
+
+    targets = [Target(models) for models in groups]
+    tasks = [task(t, g, chain) for g, t in enumerate(targets) for chain in range(n_chains)]
+    chains = run_tasks(tasks, n_jobs=n_jobs, listeners=listeners, verbose=verbose)
+    by_group = [chains[g * n_chains : (g + 1) * n_chains] for g in range(len(groups))]
+    survivors = _survivors(by_group, checkpoint)
+    kept = [draws[0].n_kept for group in survivors for draws in group]
+    n_draws = min(kept)
+    if n_draws == 0:
+        advice = _how_to_go_on(sum(n > 0 for n in kept), len(kept), checkpoint)
+        advice += "" if checkpoint is None else needed_seed(random_state)
+        raise KeyboardInterrupt(
+            "stopped before every chain had kept a draw: there is nothing to predict with. "
+            f"{advice}."
+        )
+    return [
+        [
+            Trace.from_chains(
+                model.layout, [draws[c] for draws in group], n_draws, recorded(settings), entropy
+            )
+            for c, model in enumerate(models)
+        ]
+        for models, group in zip(groups, survivors, strict=True)
+    ]
+
+
+def _entropy(
+    random_state: Any,
+    previous: Sequence[Sequence[Trace]] | None,
+    checkpoint: Checkpoint | None,
+) -> list[int]:
+    """Return what all generators are made from: that of the chains that are continued."""
+    entropy = [] if previous is None else previous[0][0].entropy
+    is_given = bool(entropy) or random_state is not None
+    if not entropy:
+        entropy = check_random_state(random_state).randint(0, 2**31 - 1, size=4).tolist()
+    return entropy if checkpoint is None else checkpoint.open(entropy, seed_is_given=is_given)
+
+
+def _how_to_go_on(n_begun: int, n_chains: int, checkpoint: Checkpoint | None) -> str:
+    """Say what is left of chains that were stopped, some of them past their warm-up."""
+    if checkpoint is None:
+        return (
+            "With checkpoint=... (of the estimators) chains that are past their warm-up would go "
+            "on where they are"
+        )
+    place = f"checkpoint={str(checkpoint.path)!r}"
+    if n_begun == 0:
+        return f"No draws are in {place} yet: the same call begins anew"
+    return (
+        f"The draws of {n_begun} of {n_chains} chains are in {place}: the same call goes on from "
+        "there"
+    )
+
+
+def _survivors(
+    groups: Sequence[Sequence[list[ChainDraws] | None]], checkpoint: Checkpoint | None
+) -> list[list[list[ChainDraws]]]:
+    """Return as many chains of each target as all have, and warn of those that died."""
+    n_chains = len(groups[0])
+    alive = [[draws for draws in group if draws is not None] for group in groups]
+    n_alive = min(len(group) for group in alive)
+    if n_alive == n_chains:
+        return alive
+    dead = ", ".join(
+        str(g * n_chains + i + 1)
+        for g, group in enumerate(groups)
+        for i, draws in enumerate(group)
+        if draws is None
+    )
+    reason = (
+        f"chain {dead} (numbered from 1) ended twice before its time, the second time with no "
+        "other chain beside it: its process was killed, by somebody or by the system for want of "
+        "memory, or it got no memory"
+    )
+    if n_alive == 0:
+        where = "with checkpoint=... the next fit goes on from here"
+        if checkpoint is not None:
+            where = f"the next fit goes on from checkpoint={str(checkpoint.path)!r}"
+        raise ChainDiedError(
+            f"No chain is left: {reason}. Free some memory, or use fewer rows. Of the estimators, "
+            f"lower memory_limit to see how much is needed; {where}."
+        )
+    warn_user(f"Only {n_alive} of {n_chains} chains are left: {reason}.", UserWarning)
+    return [group[:n_alive] for group in alive]
+
+
+def _starting_points(theta: Any, n_chains: int, n_parameters: int) -> list[Array | None]:
+    shape = (n_chains, n_parameters)
+    if theta is None:
+        return [None] * n_chains
+    refuse_masked("theta", theta)
+    try:
+        starts = np.array(theta, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"theta must be numbers of shape (n_chains, n_parameters) = {shape}: {error}."
+        ) from None
+    if starts.shape != shape:
+        raise ValueError(
+            f"theta must have the shape (n_chains, n_parameters) = {shape}; got "
+            f"{starts.shape}. Give one starting point for each chain, on the sampling scale."
+        )
+    return list(starts)

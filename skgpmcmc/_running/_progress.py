@@ -1,0 +1,313 @@
+"""Progress of chains, also of those in other processes: lines, bars, scikit-learn's callbacks."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .._serialization import replace_file
+
+# Reports of a chain.
+N_REPORTS = 20
+# Lines that are printed of it.
+_N_LINES = 5
+_SECONDS_BETWEEN_LOOKS = 0.2
+_PREFIX = "progress-"
+
+
+class Report(NamedTuple):
+    """How far a chain is.
+
+    Attributes
+    ----------
+    chain : int
+        Number of the chain, from 0.
+    n_done, n_iterations, n_warmup : int
+        Iterations behind it, in all, and of the warm-up.
+    moved : float
+        Share of the iterations after the warm-up in which a hyperparameter moved; NaN before.
+    seconds : float
+        Since the chain began.
+    first : int
+        Iterations that were done before, where the chain is continued.
+    """
+
+    chain: int
+    n_done: int
+    n_iterations: int
+    n_warmup: int
+    moved: float
+    seconds: float
+    first: int = 0
+
+
+# What it returns says whether the chains are to stop.
+Listener = Callable[[Report], bool | None]
+
+
+class Reporter:
+    """Reports how far one chain is, a fixed number of times.
+
+    Parameters
+    ----------
+    chain : int
+        Its number.
+    send : callable
+        Takes the reports, as `Sender`.
+    """
+
+    def __init__(self, chain: int, send: Callable[[Report], object]) -> None:
+        self._chain = chain
+        self._send = send
+
+    def start(
+        self, first: int, n_warmup: int, n_iterations: int, moved: Callable[[int], float]
+    ) -> None:
+        """Begin to count, from an iteration.
+
+        Parameters
+        ----------
+        first, n_warmup, n_iterations : int
+            As in `Report`.
+        moved : callable
+            Takes the number of iterations since the warm-up, and returns in what share of
+            them a hyperparameter moved.
+        """
+        self._moved = moved
+        self._began = time.perf_counter()
+        self._first, self._n_warmup, self._n_iterations = first, n_warmup, n_iterations
+        marks = {n_iterations * k // N_REPORTS for k in range(1, N_REPORTS + 1)}
+        self._marks = {mark for mark in marks | {n_warmup} if mark > first}
+        self._report(first)
+
+    def __call__(self, n_done: int) -> None:
+        """Take note that so many iterations are done."""
+        if n_done in self._marks:
+            self._report(n_done)
+
+    def _report(self, n_done: int) -> None:
+        kept = n_done - self._n_warmup
+        moved = self._moved(kept) if kept > 0 else math.nan
+        seconds = time.perf_counter() - self._began
+        sizes = self._n_iterations, self._n_warmup
+        self._send(Report(self._chain, n_done, *sizes, moved, seconds, self._first))
+
+
+class Sender:
+    """Sends reports to a listener; in other processes, to which it is pickled, to a directory.
+
+    Parameters
+    ----------
+    listener : callable
+        Takes the reports, one at a time.
+    directory : Path or None
+        Has one file for each chain, for `watching`. Without it other processes are silent.
+    """
+
+    def __init__(self, listener: Listener, directory: Path | None) -> None:
+        self._listener: Listener | None = listener
+        self._lock: Any = threading.Lock()
+        self._directory = directory
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the listener here."""
+        return {"_listener": None, "_lock": None, "_directory": self._directory}
+
+    def __call__(self, report: Report) -> None:
+        """Send a report; a directory that cannot be written to is no reason to stop."""
+        if self._listener is not None:
+            with self._lock:
+                self._listener(report)
+        elif self._directory is not None:
+            path = self._directory / f"{_PREFIX}{report.chain}"
+            with suppress(OSError):
+                replace_file(path, lambda file: file.write(json.dumps(report).encode()))
+
+
+@contextmanager
+def watching(directory: Path, listener: Listener) -> Iterator[None]:
+    """Give the listener, in a thread of its own, what chains send to a directory.
+
+    Raises
+    ------
+    Exception
+        What the listener raised, when the chains have ended.
+    """
+    seen: dict[Path, bytes] = {}
+    errors: list[BaseException] = []
+    ended = threading.Event()
+
+    def look() -> None:
+        for path in sorted(directory.glob(f"{_PREFIX}*[0-9]")):
+            try:
+                text = path.read_bytes()
+            except OSError:
+                continue
+            if seen.get(path) != text:
+                seen[path] = text
+                listener(Report(*json.loads(text)))
+
+    def keep_looking() -> None:
+        try:
+            while not ended.wait(_SECONDS_BETWEEN_LOOKS):
+                look()
+            look()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=keep_looking, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+class _Output:
+    """The standard output, until it cannot be written to: it is silent from then on.
+
+    A closed pipe is no reason to lose chains. Nor may its error reach tqdm, which keeps a lock
+    when a write raises: its bars, and the end of the process, would wait for it for ever.
+    """
+
+    def __init__(self) -> None:
+        self._stream: Any = sys.stdout
+        self._is_silent = self._stream is None
+
+    def __getattr__(self, name: str) -> Any:
+        # Such as the encoding and the width, which tqdm asks for.
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text, or do nothing."""
+        self._use("write", text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Show what was written, or do nothing."""
+        self._use("flush")
+
+    def _use(self, method: str, *args: str) -> None:
+        if self._is_silent:
+            return
+        try:
+            getattr(self._stream, method)(*args)
+        except (OSError, ValueError):  # the latter from a file that is closed
+            self._is_silent = True
+
+
+class Lines:
+    """Prints a line a few times for each chain.
+
+    Parameters
+    ----------
+    n_chains : int
+        Number of chains.
+    n_at_once : int
+        How many of them run at the same time.
+    """
+
+    def __init__(self, n_chains: int, n_at_once: int) -> None:
+        self._n_chains, self._n_at_once = n_chains, n_at_once
+        self._latest: dict[int, Report] = {}
+        self._next_line: dict[int, int] = {}
+        self._output = _Output()
+
+    def __call__(self, report: Report) -> None:
+        """Print a line if it is time for one."""
+        self._latest[report.chain] = report
+        line = _N_LINES * report.n_done // max(report.n_iterations, 1)
+        is_end_of_warmup = 0 < report.n_done == report.n_warmup
+        if line < self._next_line.get(report.chain, 0) and not is_end_of_warmup:
+            return
+        self._next_line[report.chain] = line + 1
+        print(self._text(report), file=self._output, flush=True)
+
+    def close(self) -> None:
+        """Print nothing more."""
+
+    def _text(self, report: Report) -> str:
+        done = f"{report.n_done} of {report.n_iterations} iterations"
+        kept = max(report.n_done - report.n_warmup, 0)
+        phase = f"{kept} after the warm-up" if kept else "warm-up"
+        if report.moved == report.moved:
+            phase += f", moved in {100 * report.moved:.0f} %"
+        chain = f"[skgpmcmc] chain {report.chain + 1} of {self._n_chains}"
+        return f"{chain}: {done} ({phase}){self._time_left()}"
+
+    def _time_left(self) -> str:
+        """Return how long all chains will take, at the speed so far."""
+        reports = self._latest.values()
+        seconds = sum(r.seconds for r in reports)
+        done = sum(r.n_done - r.first for r in reports)
+        if done == 0 or seconds == 0.0:
+            return ""
+        n_iterations = next(iter(reports)).n_iterations
+        waiting = (self._n_chains - len(self._latest)) * n_iterations
+        left = waiting + sum(r.n_iterations - r.n_done for r in reports)
+        running = min(self._n_at_once, max(self._n_chains - self._n_ended(), 1))
+        return f", about {_duration(left * seconds / done / running)} left" if left else ""
+
+    def _n_ended(self) -> int:
+        return sum(r.n_done == r.n_iterations for r in self._latest.values())
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100.0:
+        return f"{seconds:.0f} s"
+    if seconds < 6000.0:
+        return f"{seconds / 60.0:.0f} min"
+    return f"{seconds / 3600.0:.1f} h"
+
+
+class Bar:
+    """One tqdm bar over the iterations of all chains.
+
+    Parameters
+    ----------
+    n_chains : int
+        Number of chains.
+    bar : callable
+        Makes a bar, as `tqdm.auto.tqdm`.
+    """
+
+    def __init__(self, n_chains: int, bar: Callable) -> None:
+        self._n_chains = n_chains
+        self._make = bar
+        self._bar: Any = None
+        self._latest: dict[int, Report] = {}
+
+    def __call__(self, report: Report) -> None:
+        """Move the bar."""
+        before = self._latest.get(report.chain)
+        self._latest[report.chain] = report
+        if self._bar is None:
+            total = self._n_chains * report.n_iterations
+            self._bar = self._make(total=total, desc=f"{self._n_chains} chains", file=_Output())
+        warm = sum(r.n_done >= r.n_warmup for r in self._latest.values())
+        self._bar.set_postfix_str(f"{warm} past the warm-up", refresh=False)
+        self._bar.update(report.n_done - (before.n_done if before else 0))
+
+    def close(self) -> None:
+        """Leave the bar as it is."""
+        if self._bar is not None:
+            self._bar.close()
+
+
+def terminal_progress(n_chains: int, n_at_once: int) -> Lines | Bar:
+    """Return a tqdm bar where tqdm is installed, lines otherwise."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return Lines(n_chains, n_at_once)
+    return Bar(n_chains, tqdm)

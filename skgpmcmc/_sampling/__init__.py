@@ -1,0 +1,1 @@
+"""One chain: its settings, its moves, its warm-up."""

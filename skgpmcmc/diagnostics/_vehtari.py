@@ -1,0 +1,265 @@
+"""R-hat, effective sample sizes and standard errors of split chains (Vehtari et al., 2021)."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+from ._draws import FloatArray, as_chains, centre, deviations, is_constant, is_usable, mean_and_sd
+
+
+def split_halves(chains: FloatArray) -> FloatArray:
+    """Make two chains of each; the middle draw of an odd number is left out."""
+    half = chains.shape[1] // 2
+    return np.concatenate([chains[:, :half], chains[:, -half:]])
+
+
+def geyer_ess(chains: FloatArray) -> float:
+    """Effective sample size from Geyer's initial monotone sequence over split chains."""
+    n_draws = chains.shape[1]
+    if n_draws < 3 or is_constant(chains):
+        return np.nan
+    if n_draws < 6:  # too short for a second pair of lags; posterior's convention
+        return chains.size / 2.0
+    acov = _autocovariance(chains).mean(axis=0)
+    within = acov[0] * n_draws / (n_draws - 1)
+    pooled = acov[0] + np.var(chains.mean(axis=1), ddof=1)
+    rho = 1.0 - (within - acov) / pooled
+    rho[0] = 1.0
+    time = _autocorrelation_time(rho)
+    # Antithetic chains can have a time near or below zero; the bound keeps the estimate sane.
+    return chains.size / max(time, 1.0 / float(np.log10(chains.size)))
+
+
+def _autocovariance(chains: FloatArray) -> FloatArray:
+    """Biased autocovariance (divisor n_draws) of each chain at all lags."""
+    n_draws = chains.shape[1]
+    n_fft = next_fast_len(2 * n_draws, real=True)
+    spectrum = rfft(centre(chains), n=n_fft, axis=1)
+    power = spectrum.real**2 + spectrum.imag**2
+    acov: FloatArray = irfft(power, n=n_fft, axis=1)[:, :n_draws] / n_draws
+    return acov
+
+
+def _autocorrelation_time(rho: FloatArray) -> float:
+    """Sum 1 + 2 rho[1] + 2 rho[2] + ... up to Geyer's truncation.
+
+    Sums over pairs of lags (2k, 2k + 1) are positive and decreasing for a reversible chain:
+    the sum stops at the first pair that is not positive, and the pairs are made decreasing.
+    """
+    n_pairs = (rho.size - 2) // 2  # the last lags are too noisy to enter
+    pairs = rho[0 : 2 * n_pairs : 2] + rho[1 : 2 * n_pairs : 2]
+    stops = np.flatnonzero(pairs <= 0.0)
+    stop = int(stops[0]) if stops.size else n_pairs - 1
+    time = -1.0 + 2.0 * np.minimum.accumulate(pairs[:stop]).sum()
+    # A single weight for the next even lag lowers the variance for antithetic chains.
+    next_even = rho[2 * stop]
+    return float(time + (next_even if next_even > 0.0 or pairs[stop] >= 0.0 else 0.0))
+
+
+def rhat(draws: ArrayLike) -> float:
+    """Rank-normalised split R-hat, the larger of the bulk and the folded one.
+
+    Parameters
+    ----------
+    draws : array-like of shape (n_chains, n_draws) or (n_draws,)
+        Draws of one scalar quantity. One chain is enough: its halves are compared.
+
+    Returns
+    -------
+    float
+        At least about 1; values above 1.01 say that the chains disagree. Infinite if every
+        half-chain is constant but they differ. If the folded draws are all equal (two symmetric
+        values), the bulk R-hat alone is returned. NaN where undefined, see the module's text.
+
+    Raises
+    ------
+    ValueError
+        If `draws` has other than one or two dimensions.
+
+    Notes
+    -----
+    Vehtari et al. (2021), rank-normalised and folded split R-hat; ``posterior::rhat`` in R.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> draws = np.random.default_rng(0).standard_normal((4, 500))
+    >>> bool(rhat(draws) < 1.01)
+    True
+    >>> bool(rhat(draws + np.array([[0.0], [0.0], [0.0], [1.0]])) > 1.05)
+    True
+    """
+    chains = as_chains(draws)
+    return rhat_from_scores(chains, split_scores(chains)) if is_usable(chains) else np.nan
+
+
+def ess_bulk(draws: ArrayLike) -> float:
+    """Effective sample size of the rank-normalised split chains.
+
+    Parameters
+    ----------
+    draws : array-like of shape (n_chains, n_draws) or (n_draws,)
+        Draws of one scalar quantity.
+
+    Returns
+    -------
+    float
+        A number of independent draws, over all chains together. It can exceed the number of
+        draws when they alternate about the centre, up to a factor log10(n_chains * n_draws).
+        With 6 to 11 draws a chain no autocorrelation is estimated and it is half the number of
+        draws kept by the split. NaN where undefined, see the module's text.
+
+    Raises
+    ------
+    ValueError
+        If `draws` has other than one or two dimensions.
+
+    Notes
+    -----
+    Vehtari et al. (2021), bulk effective sample size; ``posterior::ess_bulk`` in R.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> draws = np.random.default_rng(0).standard_normal((4, 500))
+    >>> bool(ess_bulk(draws) > 1500)
+    True
+    >>> bool(ess_bulk(np.cumsum(draws, axis=1)) < 50)
+    True
+    """
+    chains = as_chains(draws)
+    return geyer_ess(split_scores(chains)) if is_usable(chains) else np.nan
+
+
+def ess_tail(draws: ArrayLike) -> float:
+    """Effective sample size for the tails: the smaller one of the 5 % and 95 % quantiles.
+
+    Parameters
+    ----------
+    draws : array-like of shape (n_chains, n_draws) or (n_draws,)
+        Draws of one scalar quantity.
+
+    Returns
+    -------
+    float
+        A number of independent draws, over all chains together. If more than 5 % of the draws
+        tie at the largest value, the indicator of the 95 % quantile is constant and the 5 %
+        quantile alone counts. NaN where undefined, see the module's text.
+
+    Raises
+    ------
+    ValueError
+        If `draws` has other than one or two dimensions.
+
+    Notes
+    -----
+    Vehtari et al. (2021), tail effective sample size; ``posterior::ess_tail`` in R.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> draws = np.random.default_rng(0).standard_cauchy((4, 500))
+    >>> bool(ess_tail(draws) > 1000)
+    True
+    """
+    chains = as_chains(draws)
+    if not is_usable(chains):
+        return np.nan
+    lower, upper = np.quantile(chains, [0.05, 0.95])
+    ess_lower = geyer_ess(split_halves((chains <= lower).astype(np.float64)))
+    ess_upper = geyer_ess(split_halves((chains <= upper).astype(np.float64)))
+    return float(np.fmin(ess_lower, ess_upper))
+
+
+def split_scores(chains: FloatArray) -> FloatArray:
+    """Replace the draws of half-chains by normal quantiles of their pooled ranks."""
+    halves = split_halves(chains)
+    ranks = rankdata(halves, method="average").reshape(halves.shape)
+    scores: FloatArray = ndtri((ranks - 0.375) / (halves.size + 0.25))  # Blom's offset 3/8
+    return scores
+
+
+def rhat_from_scores(chains: FloatArray, scores: FloatArray) -> float:
+    """R-hat of usable chains whose `split_scores` are known: ranking is the costly part."""
+    folded = np.abs(chains - np.median(chains))
+    return float(np.fmax(_rhat(scores), _rhat(split_scores(folded))))
+
+
+def _rhat(chains: FloatArray) -> float:
+    if is_constant(chains):
+        return np.nan
+    n_draws = chains.shape[1]
+    within = np.mean(np.sum(centre(chains) ** 2, axis=1)) / (n_draws - 1)
+    between = n_draws * np.var(chains.mean(axis=1), ddof=1)
+    with np.errstate(divide="ignore"):
+        return float(np.sqrt((between / within + n_draws - 1) / n_draws))
+
+
+def ess_mean(draws: ArrayLike) -> float:
+    """Effective sample size for the mean: split chains, without rank normalisation.
+
+    Parameters
+    ----------
+    draws : array-like of shape (n_chains, n_draws) or (n_draws,)
+        Draws of one scalar quantity, which should have a finite variance.
+
+    Returns
+    -------
+    float
+        A number of independent draws, over all chains together. NaN where undefined, see the
+        module's text.
+
+    Raises
+    ------
+    ValueError
+        If `draws` has other than one or two dimensions.
+
+    Notes
+    -----
+    Vehtari et al. (2021), effective sample size; ``posterior::ess_mean`` in R.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> draws = np.random.default_rng(0).standard_normal((4, 500))
+    >>> bool(ess_mean(draws) > 1500)
+    True
+    """
+    chains = as_chains(draws)
+    return geyer_ess(split_halves(deviations(chains)[0])) if is_usable(chains) else np.nan
+
+
+def mcse_mean(draws: ArrayLike) -> float:
+    """Monte Carlo standard error of the mean over all draws.
+
+    Parameters
+    ----------
+    draws : array-like of shape (n_chains, n_draws) or (n_draws,)
+        Draws of one scalar quantity, which should have a finite variance.
+
+    Returns
+    -------
+    float
+        The standard deviation of all draws over the square root of `ess_mean`, in the unit of
+        `draws`. NaN where undefined, see the module's text.
+
+    Raises
+    ------
+    ValueError
+        If `draws` has other than one or two dimensions.
+
+    Notes
+    -----
+    Vehtari et al. (2021), standard error of the mean; ``posterior::mcse_mean`` in R.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> draws = np.random.default_rng(0).standard_normal((4, 2500))
+    >>> round(mcse_mean(draws), 3)
+    0.01
+    """
+    chains = as_chains(draws)
+    return float(mean_and_sd(chains)[1] / np.sqrt(ess_mean(chains)))

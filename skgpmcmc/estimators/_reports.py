@@ -1,0 +1,290 @@
+"""What a fit tells: names of its quantities, summary, exports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._linalg import Array
+from ..diagnostics import SummaryTable
+from ..diagnostics._summary import with_quantiles
+from ..likelihoods._checks import check_quantiles
+from ..priors import element_names as names_of
+from ..trace import OTHER_QUANTITIES, Trace
+from ._training_rows import Observed
+
+
+def element_names(
+    posterior: Mapping[str, Array], feature_names: Sequence[str] | None = None
+) -> list[str]:
+    """Return a name for each scalar of the hyperparameters of one latent function.
+
+    Parameters
+    ----------
+    posterior : mapping of str to ndarray
+        Name of a hyperparameter -> draws of shape (n_chains, n_draws), or (n_chains, n_draws,
+        size), as `Trace.posterior` returns them. (The `posterior_` of an estimator with several
+        latent functions has one more axis: see `quantity_names`.)
+    feature_names : sequence of str, optional
+        Names of the columns of X, if they have some.
+
+    Returns
+    -------
+    names : list of str
+        In the order of `diagnostics_`. The elements of a vector have the feature's name in
+        brackets where there are as many as features, of different names, and otherwise their
+        number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> posterior = {"k1__constant_value": np.ones((4, 9)), "k2__length_scale": np.ones((4, 9, 2))}
+    >>> element_names(posterior, ["age", "petal width"])
+    ['k1__constant_value', 'k2__length_scale[age]', 'k2__length_scale[petal width]']
+    >>> element_names(posterior)
+    ['k1__constant_value', 'k2__length_scale[0]', 'k2__length_scale[1]']
+    """
+    return [
+        element
+        for name, draws in posterior.items()
+        for element in names_of(name, 1 if draws.ndim == 2 else draws.shape[2], feature_names)
+    ]
+
+
+def quantity_names(estimator: Any, feature_names: Sequence[str] | None = None) -> list[str]:
+    """Return a readable name for each key of a fitted estimator's `diagnostics_`, in its order.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        With one latent function or several: their names begin with the class.
+    feature_names : sequence of str, optional
+        Names of the columns; by default those that `fit` has seen, if X had names.
+
+    Returns
+    -------
+    names : list of str
+        Of length ``len(estimator.diagnostics_)``; the last ones of each latent function are
+        ``"latent[worst]"`` and ``"complete_data_log_likelihood"``.
+    """
+    features = feature_names
+    if features is None:
+        features = getattr(estimator, "feature_names_in_", None)
+    traces = estimator.trace_
+    if not isinstance(traces, list):
+        return _names_of(traces, features)
+    labels = estimator.classes_.tolist()
+    return [
+        f"{label}: {name}"
+        for label, trace in zip(labels, traces, strict=True)
+        for name in _names_of(trace, features)
+    ]
+
+
+def _names_of(trace: Any, features: Sequence[str] | None) -> list[str]:
+    return [*element_names(trace.posterior(), features), *OTHER_QUANTITIES]
+
+
+# Name of a variable -> its dimensions and values, as xarray takes them.
+Variables = dict[str, tuple[list[str], Any]]
+
+
+class Reports:
+    """Methods of a fitted estimator that hand over its posterior."""
+
+    def summary(self, quantiles: Any = (0.05, 0.5, 0.95)) -> SummaryTable:
+        """Return a table of the posterior: a row for each scalar that was sampled.
+
+        Parameters
+        ----------
+        quantiles : float or array-like of shape (n_quantiles,), default=(0.05, 0.5, 0.95)
+            Probabilities in [0, 1], a column for each.
+
+        Returns
+        -------
+        table : SummaryTable
+            A mapping: name of a quantity -> mean, sd, quantiles (named as in ``"5%"``), mcse,
+            ess_bulk, ess_tail, rhat. It prints as a table, in notebooks too, and has a method
+            `to_frame`. The quantities are the hyperparameters; ``"latent[worst]"``, the latent
+            function at that training row (out of up to 50, evenly spread) where the chains agree
+            least; and the complete-data log likelihood. They are those of ``diagnostics_``, but
+            that elements of vectors are named after the columns of X where these have names, as
+            in ``"k2__length_scale[petal width]"``.
+
+        Raises
+        ------
+        ValueError
+            For quantiles outside [0, 1].
+
+        Examples
+        --------
+        >>> from skgpmcmc import MCMCCoxProcessRegressor
+        >>> from skgpmcmc.datasets import load_coal_mining
+        >>> X, y = load_coal_mining(return_X_y=True)
+        >>> model = MCMCCoxProcessRegressor(n_warmup=50, n_draws=50, random_state=0).fit(X, y)
+        >>> table = model.summary(quantiles=[0.1, 0.9])
+        >>> list(table)  # doctest: +NORMALIZE_WHITESPACE
+        ['k1__constant_value', 'k2__length_scale', 'mean', 'latent[worst]',
+         'complete_data_log_likelihood']
+        >>> print(*table["k2__length_scale"])
+        mean sd 10% 90% mcse ess_bulk ess_tail rhat
+        """
+        check_is_fitted(self)
+        return summary_table(self, check_quantiles(quantiles))
+
+    def to_arviz(self) -> Any:
+        """Return the posterior in the data structure of ArviZ.
+
+        Returns
+        -------
+        data : arviz.InferenceData, or xarray.DataTree from ArviZ 1.0 on
+            With the groups
+
+            - ``posterior``: the hyperparameters by their names in ``posterior_``, vectors with
+              the dimension ``feature``, and ``latent``, the latent function at the rows of
+              ``X_train_``, dimension ``point`` (for a regressor in the units of y);
+            - ``log_likelihood``: ``y``, of each row given the latent function and the
+              hyperparameters, multiplied by its weight (a row of weight w is w copies of it);
+            - ``sample_stats``: ``lp``, the complete-data log likelihood;
+            - ``observed_data``: ``y``, as given to `fit`;
+            - ``constant_data``: ``X``, ``X_train``, ``point_of_row`` (the point of each row) and
+              ``sample_weight``, ``trials``, ``exposure``, ``noise_variance`` where there are such.
+
+            Several latent functions have the dimension ``class``. One-vs-rest makes independent
+            models of the labels of each class against the others: their log likelihoods and
+            ``lp`` have this dimension too. Rows are in the order given to `fit`, numbered by the
+            coordinate ``row``; those of weight zero are left out.
+
+        Raises
+        ------
+        ImportError
+            If ArviZ is not installed.
+
+        Notes
+        -----
+        Leave-one-out estimates from ``log_likelihood`` (`arviz.loo`) are importance-sampling ones
+        given the latent value of the row that is left out: where few other rows determine it,
+        ArviZ warns of large Pareto shapes.
+
+        Examples
+        --------
+        >>> from skgpmcmc import MCMCCoxProcessRegressor
+        >>> from skgpmcmc.datasets import load_coal_mining
+        >>> X, y = load_coal_mining(return_X_y=True)
+        >>> model = MCMCCoxProcessRegressor(n_warmup=50, n_draws=50, random_state=0).fit(X, y)
+        >>> data = model.to_arviz()
+        >>> dict(data["posterior"]["latent"].sizes)
+        {'chain': 4, 'draw': 50, 'point': 112}
+        """
+        check_is_fitted(self)
+        try:
+            import arviz
+        except ImportError as error:
+            raise ImportError(
+                'to_arviz() needs ArviZ. Install it with `pip install "skgpmcmc[arviz]"`.'
+            ) from error
+        import xarray  # what ArviZ consists of
+
+        coordinates = _coordinates(self)
+        datasets = {name: _dataset(group, coordinates) for name, group in _groups(self).items()}
+        if int(arviz.__version__.split(".")[0]) < 1:
+            return arviz.InferenceData(**datasets)
+        return xarray.DataTree.from_dict(datasets)
+
+
+def summary_table(estimator: Any, quantiles: Array) -> SummaryTable:
+    """Return the diagnostics of a fitted estimator, with quantiles and readable names."""
+    rows = dict(zip(quantity_names(estimator), estimator.diagnostics_.values(), strict=True))
+    traces = [trace for group in estimator._traces for trace in group]
+    draws = {
+        f"{number}: {name}": values
+        for number, trace in enumerate(traces)
+        for name, values in trace.quantities().items()
+    }
+    return with_quantiles(rows, draws, quantiles)
+
+
+def _groups(estimator: Any) -> dict[str, Variables]:
+    """Return the variables of each group."""
+    observed: Observed = estimator._observed
+    log_likelihoods = observed.log_likelihoods(estimator._traces)
+    pairs = zip(estimator._traces, log_likelihoods, strict=True)
+    densities = [_log_density(traces, values) for traces, values in pairs]
+    by_row: dict[str, Any] = {"point_of_row": observed.places(), **observed.per_row}
+    return {
+        "posterior": _posterior(estimator, observed),
+        "log_likelihood": {"y": _each_class(log_likelihoods, "row")},
+        "sample_stats": {"lp": _each_class(densities)},
+        # Lists of labels are arrays of a type that files can hold.
+        "observed_data": {"y": (["row"], np.asarray(observed.y.tolist()))},
+        "constant_data": _inputs(estimator, observed)
+        | {name: (["row"], values) for name, values in by_row.items() if values is not None},
+    }
+
+
+def _coordinates(estimator: Any) -> dict[str, Any]:
+    """Return the names along those dimensions that have some."""
+    coordinates: dict[str, Any] = {"row": estimator._observed.numbers}
+    if hasattr(estimator, "feature_names_in_"):
+        coordinates["feature"] = estimator.feature_names_in_.tolist()
+    if hasattr(estimator, "classes_"):
+        coordinates["class"] = estimator.classes_.tolist()
+    return coordinates
+
+
+def _log_density(traces: list[Trace], log_likelihood: Array) -> Array:
+    """Return log L(f) + log N(f; m, K) of each draw, of coupled latent functions together."""
+    prior = [trace.complete_data_log_likelihood - trace.log_likelihood for trace in traces]
+    return log_likelihood.sum(axis=2) + np.sum(prior, axis=0)
+
+
+def _posterior(estimator: Any, observed: Observed) -> Variables:
+    """Return hyperparameters, and the latent function at `X_train_`."""
+    traces = [trace for group in estimator._traces for trace in group]
+    latents = [observed.location + observed.scale * trace.latent for trace in traces]
+    variables = {}
+    for name, draws in traces[0].posterior().items():
+        is_vector = draws.ndim == 3
+        of_features = is_vector and draws.shape[2] == _n_features(estimator)
+        inner = ["feature" if of_features else f"{name}_element"] if is_vector else []
+        variables[name] = _each_class([trace.posterior()[name] for trace in traces], *inner)
+    return variables | {"latent": _each_class(latents, "point")}
+
+
+def _each_class(values: list[Array], *inner: str) -> tuple[list[str], Array]:
+    """Return dimensions and draws, with an axis for classes if there are several."""
+    if len(values) == 1:
+        return ["chain", "draw", *inner], values[0]
+    return ["chain", "draw", "class", *inner], np.stack(values, axis=2)
+
+
+def _n_features(estimator: Any) -> int | None:
+    """Return the number of columns of X; None where it has none."""
+    return getattr(estimator, "n_features_in_", None)
+
+
+def _inputs(estimator: Any, observed: Observed) -> Variables:
+    """Return the inputs where they are vectors of numbers."""
+    points = estimator.X_train_
+    if np.ndim(points) != 2 or not np.issubdtype(np.asarray(points).dtype, np.number):
+        return {}
+    return {
+        "X": (["row", "feature"], points[observed.places()]),
+        "X_train": (["point", "feature"], points),
+    }
+
+
+def _dataset(variables: Variables, coordinates: Mapping[str, Any]) -> Any:
+    """Return an xarray Dataset; dimensions without coordinates are numbered."""
+    import xarray
+
+    sizes = {
+        dimension: size
+        for dimensions, values in variables.values()
+        for dimension, size in zip(dimensions, np.shape(values), strict=True)
+    }
+    used = {name: coordinates.get(name, np.arange(size)) for name, size in sizes.items()}
+    return xarray.Dataset(variables, used, {"inference_library": "skgpmcmc"})

@@ -1,0 +1,151 @@
+"""The run of a fit: progress, scikit-learn's callbacks, checkpoint."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import joblib
+import numpy
+import scipy
+import sklearn
+
+from .._model._model import LatentGaussianModel
+from .._running._chains import run_groups
+from .._running._checkpoint import Checkpoint, checkpoint_directory
+from .._running._progress import N_REPORTS, Bar, Lines, Report, terminal_progress
+from .._sampling._settings import SamplerSettings
+from .._version import __version__
+from ..trace import Trace
+from ._warm_start import Continuation
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing: this version of scikit-learn has no callbacks."""
+
+    def with_callbacks(method: Callable) -> Callable:  # type: ignore[no-redef]
+        """Return the method."""
+        return method
+
+
+class ChainTasks:
+    """Tells an estimator's callbacks of its chains: each is a task of equal steps.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose callbacks they are.
+    n_chains : int
+        How many chains run.
+    """
+
+    def __init__(self, estimator: Any, n_chains: int) -> None:
+        self._estimator = estimator
+        self._fit = estimator._init_callback_context(
+            max_subtasks=n_chains, sequential_subtasks=False
+        )
+        self._fit.call_on_fit_task_begin(estimator=estimator)
+        self._chains: dict[int, Any] = {}
+        self._n_steps: dict[int, int] = {}
+
+    def __call__(self, report: Report) -> bool:
+        """Begin and end tasks; return whether a callback wants the chains to stop."""
+        chain = self._chains.get(report.chain)
+        if chain is None:
+            chain = self._fit.subcontext("chain", task_id=report.chain, max_subtasks=N_REPORTS)
+            chain.call_on_fit_task_begin(estimator=self._estimator)
+            self._chains[report.chain] = chain
+            self._n_steps[report.chain] = 0
+        n_steps = N_REPORTS * report.n_done // max(report.n_iterations, 1)
+        stop = False
+        # A chain whose process died begins again: none of its steps is taken twice.
+        while self._n_steps[report.chain] < n_steps:
+            self._n_steps[report.chain] += 1
+            step = chain.subcontext("iterations")
+            step.call_on_fit_task_begin(estimator=self._estimator)
+            stop |= step.call_on_fit_task_end(estimator=self._estimator)
+            if self._n_steps[report.chain] == N_REPORTS:
+                stop |= chain.call_on_fit_task_end(estimator=self._estimator)
+        return stop
+
+    def close(self) -> None:
+        """End the tasks of chains that were stopped, and that of the whole fit."""
+        for number, chain in self._chains.items():
+            if self._n_steps[number] < N_REPORTS:
+                chain.call_on_fit_task_end(estimator=self._estimator)
+        self._fit.call_on_fit_task_end(estimator=self._estimator)
+
+
+def chain_tasks(estimator: Any, n_chains: int) -> list[ChainTasks]:
+    """Return the listener for the estimator's callbacks, if it has any."""
+    has_any = getattr(estimator, "_skl_callbacks", None)
+    return [ChainTasks(estimator, n_chains)] if has_any else []
+
+
+def run_chains_of(
+    estimator: Any,
+    models: Sequence[Sequence[LatentGaussianModel]],
+    settings: SamplerSettings,
+) -> list[list[Trace]]:
+    """Run all chains of a fit, and set what a later fit can continue.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its parameters say how; `_continuation` is set.
+    models : sequence of sequence of LatentGaussianModel
+        See `run_groups`.
+    settings : SamplerSettings
+        How the chains run.
+
+    Returns
+    -------
+    traces : list of list of Trace
+        See `run_groups`.
+    """
+    continuation = Continuation.of(estimator, models)
+    previous = continuation.previous(estimator) if estimator.warm_start else None
+    n_chains = estimator.n_chains * len(models)
+    listeners: list[Lines | Bar | ChainTasks] = [*chain_tasks(estimator, n_chains)]
+    if estimator.verbose:
+        n_at_once = min(joblib.effective_n_jobs(estimator.n_jobs), n_chains)
+        listeners.append(terminal_progress(n_chains, n_at_once))
+    try:
+        traces = run_groups(
+            models,
+            settings,
+            n_chains=estimator.n_chains,
+            random_state=estimator.random_state,
+            n_jobs=estimator.n_jobs,
+            previous=previous,
+            checkpoint=_checkpoint(estimator.checkpoint, continuation),
+            listeners=listeners,
+            verbose=max(int(estimator.verbose) - 1, 0),
+        )
+    finally:
+        for listener in listeners:
+            listener.close()
+    estimator._continuation = continuation
+    return traces
+
+
+def _checkpoint(path: Any, continuation: Continuation) -> Checkpoint | None:
+    if path is None:
+        return None
+    versions = {
+        "version of skgpmcmc": __version__,
+        "version of numpy": numpy.__version__,
+        "version of scipy": scipy.__version__,
+        "version of scikit-learn": sklearn.__version__,
+        "version of joblib": joblib.__version__,
+        "version of Python": ".".join(platform.python_version_tuple()[:2]),
+    }
+    directory = checkpoint_directory(path)
+    prints = continuation.portable()
+    # Another version may take the same for something else.
+    depends = {name: continuation.depends(name) | versions.keys() for name in prints}
+    return Checkpoint(directory, versions | prints, depends)
