@@ -33,16 +33,16 @@ class Mutation(NamedTuple):
     spoils: str
 
 
-_SITE_REPRESENTATIONS = "tests/test_representations.py -k dense_densities"
-_EXPECTATION = "tests/test_expectation_propagation.py"
-_COVARIANCE = "tests/test_covariance.py"
-_GRID = "tests/test_grid_covariance.py"
-_GRADIENTS = "tests/test_hamiltonian.py"
-_UPDATES = "tests/test_updates.py"
-_NOISE = "tests/test_noise_likelihoods.py"
-_NEGATIVE_BINOMIAL = "tests/test_negative_binomial.py"
-_DIAGNOSTICS = "tests/test_diagnostics.py"
-_GRID_PREDICTIONS = "tests/test_grid_predictions.py"
+_SITE_REPRESENTATIONS = "tests/sampling/test_representations.py -k dense_densities"
+_EXPECTATION = "tests/sampling/test_expectation_propagation.py"
+_COVARIANCE = "tests/covariance/test_covariance.py"
+_GRID = "tests/covariance/test_grid_covariance.py"
+_GRADIENTS = "tests/sampling/test_hamiltonian.py"
+_UPDATES = "tests/sampling/test_updates.py"
+_NOISE = "tests/likelihoods/test_noise_likelihoods.py"
+_NEGATIVE_BINOMIAL = "tests/likelihoods/test_negative_binomial.py"
+_DIAGNOSTICS = "tests/diagnostics/test_diagnostics.py"
+_GRID_PREDICTIONS = "tests/estimators/test_grid_predictions.py"
 
 #: Numbered from 1 in this order; new ones go to the end.
 MUTATIONS = [
@@ -51,63 +51,63 @@ MUTATIONS = [
         "_sampling/_hyperparameter_moves.py",
         "prior.log_density(value) + conditional.log_density,",
         "conditional.log_density,",
-        "tests/test_core_details.py",
+        "tests/core/test_core_details.py",
         "posterior",
     ),
     Mutation(
         "_sampling/_hyperparameter_moves.py",
         "current = layout.log_prior(theta) + conditional.log_density",
         "current = conditional.log_density",
-        "tests/test_core_details.py",
+        "tests/core/test_core_details.py",
         "posterior",
     ),
     Mutation(
         "_sampling/_chain.py",
         "def iterate(self, *, adapt: bool = False)",
         "def iterate(self, *, adapt: bool = True)",
-        "tests/test_sampler.py -k adapt",
+        "tests/sampling/test_sampler.py -k adapt",
         "posterior",
     ),
     Mutation(
         "_sampling/_chain.py",
         "= state.log_likelihood + log_normal",
         "= state.log_likelihood - log_normal",
-        "tests/test_trace.py",
+        "tests/diagnostics/test_trace.py",
         "diagnostics",
     ),
     Mutation(
         "_sampling/_latent_functions.py",
         "[c.state.latent for c in self.chains if c is not chain]",
         "[c.state.latent for c in self.chains]",
-        "tests/test_softmax.py tests/test_multiclass.py",
+        "tests/likelihoods/test_softmax.py tests/estimators/test_multiclass.py",
         "posterior",
     ),
     Mutation(
         "_running/_one_chain.py",
         "self._take_snapshot(iteration)",
         "self._take_snapshot(iteration + 1)",
-        "tests/test_continuation.py",
+        "tests/running/test_continuation.py",
         "posterior",
     ),
     Mutation(
         "_running/_one_chain.py",
         "divmod(iteration + 1, thin)",
         "divmod(iteration, thin)",
-        "tests/test_core_details.py",
+        "tests/core/test_core_details.py",
         "posterior",
     ),
     Mutation(
         "_running/_workers.py",
         "tasks[n].how()",
         "tasks[0].how()",
-        "tests/test_sampler.py -k chains",
+        "tests/sampling/test_sampler.py -k chains",
         "posterior",
     ),
     Mutation(
         "_model/_layout.py",
         "np.exp(theta[self.first_likelihood :])",
         "np.exp(theta[self.n_kernel :])",
-        "tests/test_representations.py",
+        "tests/sampling/test_representations.py",
         "posterior",
     ),
     # Latent variables, trajectories and their coordinates.
@@ -115,7 +115,7 @@ MUTATIONS = [
         "_sampling/_latent_moves.py",
         "state.whitened = state.whitened * result.cosine + auxiliary_z[:, i] * result.sine",
         "state.whitened = state.whitened * result.cosine - auxiliary_z[:, i] * result.sine",
-        "tests/test_trace.py -k dense_densities",
+        "tests/diagnostics/test_trace.py -k dense_densities",
         "posterior",
     ),
     Mutation(
@@ -136,7 +136,7 @@ MUTATIONS = [
         "_sampling/_hyperparameter_moves.py",
         "total = log_prior + log_density()",
         "total = log_density()",
-        "tests/test_core_details.py",
+        "tests/core/test_core_details.py",
         "posterior",
     ),
     Mutation(
@@ -158,21 +158,21 @@ MUTATIONS = [
         "_model/_model.py",
         "latent = mean + factor.colour(whitened)",
         "latent = factor.colour(whitened)",
-        "tests/test_continuation.py tests/test_representations.py",
+        "tests/running/test_continuation.py tests/sampling/test_representations.py",
         "posterior",
     ),
     Mutation(
         "_model/_mean_offset.py",
         "variance * (1.0 - variance * float(ones @ ones))",
         "variance * (1.0 + variance * float(ones @ ones))",
-        "tests/test_trace.py",
+        "tests/diagnostics/test_trace.py",
         "prediction",
     ),
     Mutation(
         "_model/_state.py",
         "constant = -0.5 * _LOG_2PI * self.latent.shape[0]",
         "constant = 0.5 * _LOG_2PI * self.latent.shape[0]",
-        "tests/test_trace.py",
+        "tests/diagnostics/test_trace.py",
         "diagnostics",
     ),
     # Covariances.
@@ -201,7 +201,7 @@ MUTATIONS = [
         "_covariance/_dense.py",
         "diagonal += noise / amplitude",
         "diagonal += noise * amplitude",
-        "tests/test_representations.py",
+        "tests/sampling/test_representations.py",
         "posterior",
     ),
     Mutation(
@@ -272,7 +272,7 @@ MUTATIONS = [
         "representations/_collapsed.py",
         "- np.sqrt(data.noise) * noise",
         "- data.noise * noise",
-        "tests/test_representations.py -k marginal_draws",
+        "tests/sampling/test_representations.py -k marginal_draws",
         "posterior",
     ),
     Mutation(
@@ -300,7 +300,7 @@ MUTATIONS = [
         "representations/_pseudo_posterior.py",
         "/ np.sqrt(state.sites.precision)",
         "/ state.sites.precision",
-        "tests/test_representations.py -k surrogate_data",
+        "tests/sampling/test_representations.py -k surrogate_data",
         "posterior",
     ),
     Mutation(
@@ -314,28 +314,28 @@ MUTATIONS = [
         "representations/_site_rules.py",
         "return new == old",
         "return True",
-        "tests/test_representations.py -k 'sites or dense_densities'",
+        "tests/sampling/test_representations.py -k 'sites or dense_densities'",
         "posterior",
     ),
     Mutation(
         "representations/_direct.py",
         "self.log_density += state.log_likelihood",
         "self.log_density -= state.log_likelihood",
-        "tests/test_representations.py -k log_density",
+        "tests/sampling/test_representations.py -k log_density",
         "posterior",
     ),
     Mutation(
         "representations/_joint.py",
         "score.sum() - float(sites.precision @ along.residual)",
         "score.sum() + float(sites.precision @ along.residual)",
-        "tests/test_joint_updates.py -k gradient",
+        "tests/sampling/test_joint_updates.py -k gradient",
         "gradient",
     ),
     Mutation(
         "representations/_warm_up.py",
         "log_likelihood - 0.5 * float(whitened @ whitened) - state.pseudo.half_log_det",
         "log_likelihood - 0.5 * float(whitened @ whitened) + state.pseudo.half_log_det",
-        "tests/test_core_details.py",
+        "tests/core/test_core_details.py",
         "approximation",
     ),
     Mutation(
@@ -400,7 +400,7 @@ MUTATIONS = [
         "likelihoods/_polya_gamma.py",
         "uniform >= 1.0 - 3.0 * np.exp(-4.0 / times)",
         "uniform >= 1.0 - 2.0 * np.exp(-4.0 / times)",
-        "tests/test_polya_gamma.py",
+        "tests/likelihoods/test_polya_gamma.py",
         "posterior",
     ),
     Mutation(
@@ -428,7 +428,7 @@ MUTATIONS = [
         "likelihoods/_student_t.py",
         "precision = rng.gamma(0.5 * (nu + 1.0), size=y.size)",
         "precision = rng.gamma(0.5 * nu, size=y.size)",
-        "tests/test_core_details.py",
+        "tests/core/test_core_details.py",
         "posterior",
     ),
     Mutation(
@@ -442,7 +442,7 @@ MUTATIONS = [
         "likelihoods/_softmax.py",
         "sites.shift + self._offset * sites.precision",
         "sites.shift - self._offset * sites.precision",
-        "tests/test_core_details.py -k softmax",
+        "tests/core/test_core_details.py -k softmax",
         "posterior",
     ),
     Mutation(
@@ -456,14 +456,14 @@ MUTATIONS = [
         "likelihoods/_sites.py",
         "z_mean / (scale * z_variance) + mean * precision",
         "z_mean / (scale * z_variance) - mean * precision",
-        "tests/test_sites.py",
+        "tests/likelihoods/test_sites.py",
         "sites",
     ),
     Mutation(
         "likelihoods/_logistic.py",
         "return 4.0 * scale**2, weight / weight.sum()",
         "return 2.0 * scale**2, weight / weight.sum()",
-        "tests/test_likelihoods.py -k success_probability",
+        "tests/likelihoods/test_likelihoods.py -k success_probability",
         "prediction",
     ),
     # Priors.
@@ -471,14 +471,14 @@ MUTATIONS = [
         "priors/_hyperprior.py",
         "(math.exp(value), value) if self._exponential",
         "(math.exp(value), 0.0) if self._exponential",
-        "tests/test_priors.py -k 'log_density or integrates'",
+        "tests/priors/test_priors.py -k 'log_density or integrates'",
         "posterior",
     ),
     Mutation(
         "priors/_hyperprior.py",
         "constant_of(working, centre) - math.log(mass)",
         "constant_of(working, centre) + math.log(mass)",
-        "tests/test_priors.py -k 'log_density or integrates'",
+        "tests/priors/test_priors.py -k 'log_density or integrates'",
         "numbers",
     ),
     # Predictions.
@@ -500,28 +500,28 @@ MUTATIONS = [
         "_prediction/_dense.py",
         "trace.latent.reshape(-1, trace.latent.shape[-1])[which]",
         "trace.latent.reshape(-1, trace.latent.shape[-1])[: len(which)]",
-        "tests/test_core_details.py",
+        "tests/core/test_core_details.py",
         "prediction",
     ),
     Mutation(
         "_prediction/_dense.py",
         "values = noise * np.array([site.shift for site in sites])",
         "values = np.array([site.shift for site in sites])",
-        "tests/test_regression.py -k 'values or scikit_learn'",
+        "tests/estimators/test_regression.py -k 'values or scikit_learn'",
         "prediction",
     ),
     Mutation(
         "likelihoods/predictive/_mixtures.py",
         "by_row(variance).mean(axis=1) + spread",
         "by_row(variance).mean(axis=1) - spread",
-        "tests/test_mixtures.py -k moments",
+        "tests/likelihoods/test_mixtures.py -k moments",
         "prediction",
     ),
     Mutation(
         "likelihoods/predictive/_mixtures.py",
         "scale, total = np.sqrt(variance)",
         "scale, total = variance",
-        "tests/test_mixtures.py -k softmax",
+        "tests/likelihoods/test_mixtures.py -k softmax",
         "prediction",
     ),
     # Diagnostics.
@@ -558,21 +558,21 @@ MUTATIONS = [
         "_sampling/_chain.py",
         "self.state.log_likelihood = self.workspace.log_likelihood(",
         "_ = self.workspace.log_likelihood(",
-        "tests/test_core_details.py -k present",
+        "tests/core/test_core_details.py -k present",
         "posterior",
     ),
     Mutation(
         "_sampling/_chain.py",
         "if n_approximate and iteration == n_approximate:",
         "if n_approximate and iteration == n_approximate + 1:",
-        "tests/test_core_details.py -k warm_up",
+        "tests/core/test_core_details.py -k warm_up",
         "posterior",
     ),
     Mutation(
         "_sampling/_hyperparameter_moves.py",
         "        if adapt:",
         "        if adapt or True:",
-        "tests/test_core_details.py",
+        "tests/core/test_core_details.py",
         "posterior",
     ),
     Mutation(
@@ -614,7 +614,7 @@ MUTATIONS = [
         "_prediction/_dense.py",
         "rng.randint(0, len(functions[0]),",
         "rng.randint(0, max(len(functions[0]) - 1, 1),",
-        "tests/test_core_details.py",
+        "tests/core/test_core_details.py",
         "prediction",
     ),
     Mutation(

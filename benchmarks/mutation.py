@@ -28,7 +28,7 @@ from ._mutations import MUTATIONS, Mutation
 
 ROOT = Path(__file__).resolve().parents[1]
 # It fails for every fault, because it compares the list of faults with the code.
-_LIST_TEST = "tests/test_mutation_list.py"
+_LIST_TEST = "tests/project/test_mutation_list.py"
 # Faults may make tests run for ever. Then they are noticed too.
 _TIME_LIMIT = 1800.0
 _FIRST_FAILURE = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)

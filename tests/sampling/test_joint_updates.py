@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 import pytest
+from continued_chains import check
 from joint_distribution import is_invariant
 from problems import LIKELIHOODS, PRIORS, make_model
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-from test_continuation import check
 
 from skgpmcmc._covariance import GridCovariance, GridFactor, GridPseudoPosterior
 from skgpmcmc._covariance._base import PseudoPosteriorGradient
@@ -222,7 +222,7 @@ FAULTS = {
 }
 
 
-#: Of all faults it takes longest to show; tests/test_negative_controls.py has it too.
+#: Of all faults it takes longest to show; tests/statistics/test_negative_controls.py has it too.
 SUBTLE = pytest.param("jacobian dropped", marks=pytest.mark.slow)
 
 

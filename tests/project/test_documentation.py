@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import skgpmcmc
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 GUIDE = sorted((ROOT / "examples" / "guide").glob("*.md"))
 ESTIMATORS = (

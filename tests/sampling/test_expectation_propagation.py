@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from continued_chains import assert_same, check, softmax_models
 from joint_distribution import is_invariant, iterations
 from problems import LIKELIHOODS, PRIORS, StudentT, make_model
 from rounding import ELEMENTWISE
 from scipy import integrate
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-from test_continuation import assert_same, check, softmax_models
 
 from skgpmcmc._covariance import PseudoPosteriorFactory
 from skgpmcmc._running._chains import run_groups

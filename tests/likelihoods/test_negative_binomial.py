@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from polya_gamma_draws import ALARM, moments_test, transform_test
 from rounding import ELEMENTWISE, FEW_OPERATIONS, TENS_OF_OPERATIONS
 from scipy import stats
 from scipy.special import gammaln, log_expit
-from test_polya_gamma import ALARM, moments_test, transform_test
 
 from skgpmcmc.likelihoods import Likelihood, NegativeBinomial, Poisson, _polya_gamma
 from skgpmcmc.likelihoods._polya_gamma import polya_gamma

@@ -1,6 +1,6 @@
 """A fit in a process of its own, to be interrupted or killed by the tests of that.
 
-    python tests/disturbed_fit.py OUTPUT N_JOBS [CHECKPOINT]
+    python tests/running/disturbed_fit.py OUTPUT N_JOBS [CHECKPOINT]
 
 Prints a line when the fit begins. Writes the draws to OUTPUT, an npz file, with the text of the
 warnings, and of a KeyboardInterrupt in place of draws.

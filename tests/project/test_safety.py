@@ -22,7 +22,7 @@ from skgpmcmc import (
 from skgpmcmc.estimators._pickling import from_plain, to_plain
 from skgpmcmc.priors import HyperPrior
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "skgpmcmc").rglob("*.py"))
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -288,7 +288,7 @@ def watched(*arguments, **options):
     """Run fits in a process of their own; return what they print."""
     environment = {"PYTHONPATH": str(ROOT), **os.environ, **options.pop("environment", {})}
     result = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "watched_fit.py"), *arguments],
+        [sys.executable, str(ROOT / "tests" / "project" / "watched_fit.py"), *arguments],
         env=environment, capture_output=True, text=True, timeout=300, check=False, **options,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr

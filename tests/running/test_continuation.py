@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
-from problems import LIKELIHOODS, PRIORS, X_SMALL, make_model
+from continued_chains import assert_same, check, softmax_models
+from problems import LIKELIHOODS, make_model
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, RationalQuadratic, WhiteKernel
 
 from skgpmcmc._model._model import LatentGaussianModel
 from skgpmcmc._running._chains import run_chains, run_groups
 from skgpmcmc._sampling._chain import Chain
 from skgpmcmc._sampling._settings import SamplerSettings
-from skgpmcmc.likelihoods import BernoulliLogit, SoftmaxClass
+from skgpmcmc.likelihoods import BernoulliLogit
 from skgpmcmc.updates import RandomWalk
 
 X = np.random.default_rng(0).normal(size=(12, 3))
@@ -19,25 +20,6 @@ KERNELS = {
     "sum": ConstantKernel(1.0, (0.1, 10.0)) * RBF(1.0, (0.1, 10.0)) + WhiteKernel(0.1, (0.01, 1.0)),
     "generic": RationalQuadratic(1.0, 1.0, (0.1, 10.0), (0.1, 10.0)),
 }
-
-
-def assert_same(one, other):
-    for name in ("theta", "latent", "log_likelihood", "complete_data_log_likelihood", "moved"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    np.testing.assert_array_equal(one.mean_offset(), other.mean_offset())
-
-
-def check(model, n_draws=(30, 75, 130), **options):
-    def run(n, previous=None):
-        settings = SamplerSettings(n_warmup=20, n_draws=n, **options)
-        return run_chains(model, settings, n_chains=2, random_state=0, previous=previous)
-
-    trace = None
-    for n in n_draws:
-        trace = run(n, trace)
-    whole = run(n_draws[-1])
-    assert_same(whole, trace)
-    assert whole.theta[0, -1].tolist() != whole.theta[1, -1].tolist()
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -63,17 +45,6 @@ def test_exact_latents_and_proposals_continue(options):
 def test_approximate_warm_up_does_not_touch_the_draws_kept():
     model = make_model(LIKELIHOODS["logit"].make())
     check(model, n_approximate=10)
-
-
-def softmax_models(n_classes=3):
-    labels = np.arange(len(X_SMALL)) % n_classes
-    priors = {name: PRIORS[name] for name in ("k1__constant_value", "k2__length_scale")}
-    return [
-        make_model(
-            SoftmaxClass(np.where(labels == c, 1.0, -1.0), n_classes), priors=priors, mean="zero"
-        )
-        for c in range(n_classes)
-    ]
 
 
 @pytest.mark.parametrize("representation", ["surr-site", "fixed"])

@@ -13,8 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from skgpmcmc import MCMCGaussianProcessClassifier
 
-ROOT = Path(__file__).resolve().parents[1]
-SCRIPT = ROOT / "tests" / "environment_fit.py"
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "tests" / "project" / "environment_fit.py"
 OPTIONAL = ["matplotlib", "arviz", "dask", "distributed", "pandas", "tqdm", "rich"]
 
 
@@ -111,12 +111,19 @@ def test_versions_of_python_and_dependencies(tmp_path, version, constraints):
     """Install in a fresh virtual environment, and run the quicker test files there."""
     subprocess.run([interpreter(version), "-m", "venv", tmp_path / "venv"], check=True)
     python = str(tmp_path / "venv" / "bin" / "python")
-    options = ["-c", str(ROOT / "tests" / "oldest.txt")] if constraints else []
+    options = ["-c", str(ROOT / "tests" / "project" / "oldest.txt")] if constraints else []
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     install = [python, "-m", "pip", "install", "--quiet", *options, str(ROOT), "pytest"]
     subprocess.run(install, check=True, env=clean)
-    files = ["known_values", "continuation", "checks", "priors", "known_troubles", "linalg"]
-    tests = [f"tests/test_{name}.py" for name in files]
+    files = [
+        "statistics/test_known_values.py",
+        "running/test_continuation.py",
+        "estimators/test_sklearn_contract.py",
+        "priors/test_priors.py",
+        "inputs/test_known_troubles.py",
+        "covariance/test_linalg.py",
+    ]
+    tests = [f"tests/{file}" for file in files]
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts="]
     result = subprocess.run(
         [*command, *tests], env=clean, cwd=ROOT, capture_output=True, text=True, check=False

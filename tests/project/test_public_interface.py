@@ -1,7 +1,7 @@
 """The public interface, frozen: a change of it is a decision, and comes with a change here.
 
-`tests/public_interface.txt` has a line for every public module, function, class, parameter of a
-constructor and method. To write it anew: `python tests/test_public_interface.py`.
+`tests/project/public_interface.txt` has a line for every public module, function, class, parameter
+of a constructor and method. To write it anew: `python tests/project/test_public_interface.py`.
 """
 
 import importlib

@@ -1,7 +1,7 @@
 """Fits in a process that watches what it does; run by `test_safety`.
 
-python tests/watched_fit.py offline
-python tests/watched_fit.py files DIRECTORY_OF_TEMPORARY_FILES
+python tests/project/watched_fit.py offline
+python tests/project/watched_fit.py files DIRECTORY_OF_TEMPORARY_FILES
 """
 
 import sys

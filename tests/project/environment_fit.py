@@ -1,6 +1,6 @@
 """Fits of all three estimators, whose draws go to standard output; run by `test_environments`.
 
-python tests/environment_fit.py [N_JOBS [BACKEND [MISSING_MODULE ...]]]
+python tests/project/environment_fit.py [N_JOBS [BACKEND [MISSING_MODULE ...]]]
 """
 
 import sys

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from fast_kernels import FAST_KERNELS, inputs
 from problems import COMBINATIONS, LIKELIHOODS, make_model
 from rounding import ELEMENTWISE, EPS
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, RationalQuadratic
-from test_covariance import FAST_KERNELS, inputs
 
 from skgpmcmc import MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor
 from skgpmcmc._covariance import KernelCovariance, make_covariance

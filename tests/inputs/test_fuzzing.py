@@ -1,7 +1,7 @@
 """Hostile input of every kind ends in a documented error, or in predictions inside their range.
 
-`SKGPMCMC_FUZZ_EXAMPLES=5000 python -m pytest tests/test_fuzzing.py` runs more examples than the
-default.
+`SKGPMCMC_FUZZ_EXAMPLES=5000 python -m pytest tests/inputs/test_fuzzing.py` runs more examples than
+the default.
 """
 
 from __future__ import annotations

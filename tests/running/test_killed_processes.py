@@ -1,6 +1,7 @@
 """Fits in processes of their own that are interrupted or killed at random moments.
 
-`pytest -m slow -s tests/test_disturbed.py` disturbs many, and prints what came of each.
+`pytest -m slow -s tests/running/test_killed_processes.py` disturbs many, and prints what came of
+each.
 """
 
 import os
@@ -14,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-SCRIPT = ROOT / "tests" / "disturbed_fit.py"
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "tests" / "running" / "disturbed_fit.py"
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="finds processes through /proc"
