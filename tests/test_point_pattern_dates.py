@@ -328,7 +328,7 @@ def test_other_events_are_told_from_those_of_the_grid(source, spec):
 
 @pytest.mark.parametrize("bad", [[0.5], ["soon"], 3, [None, EARLY[0]], ["0001-01-01", "300000"]])
 def test_what_is_no_date_is_told_from_the_events_of_the_grid(bad):
-    with pytest.raises(ValueError, match="^events of column 0 in to_inputs must "):
+    with pytest.raises(ValueError, match=r"^events of column 0 in to_inputs must "):
         bin_events(EARLY, bins=2).to_inputs(bad)
 
 
@@ -338,5 +338,5 @@ def test_dates_for_a_grid_of_numbers_name_both_functions():
     for dates in (EARLY, EARLY[0], EDGES):
         with pytest.raises(ValueError, match=words):
             cells.to_inputs(dates)
-    with pytest.raises(ValueError, match="^events of column 0 in to_inputs must be finite"):
+    with pytest.raises(ValueError, match=r"^events of column 0 in to_inputs must be finite"):
         cells.to_inputs([np.nan])
