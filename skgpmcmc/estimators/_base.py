@@ -102,6 +102,25 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(from_plain(state))
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; see scikit-learn.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether those of parameters that have some, such as the kernel, are returned too.
+
+        Returns
+        -------
+        params : dict
+            Name of a parameter -> value. Of `priors` that are the `priors_` of a fit, a plain
+            dictionary: within the text of an estimator these would be a table.
+        """
+        params: dict[str, Any] = super().get_params(deep)
+        if isinstance(self.priors, dict) and type(self.priors) is not dict:
+            params["priors"] = dict(self.priors)
+        return params
+
     def _takes_vectors(self) -> bool:
         return self.kernel is None or self.kernel.requires_vector_input
 
