@@ -14,9 +14,10 @@ from ..estimators import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
-from ..estimators._inputs import interval_ends
+from ..estimators._inputs import interval_ends, new_labels, new_vector
 from ..estimators._rates import check_exposure
-from ..likelihoods._validation import as_floats
+from ..estimators._targets import check_targets
+from ..likelihoods._validation import check_counts
 from ._text import as_label, short_number
 
 Exposures = tuple[float, float] | None
@@ -114,7 +115,7 @@ def curves(
 
 @singledispatch
 def observed(estimator: Any, y: Any, exposure: Any, target: Any) -> Array:
-    """Return what the curves are compared with, shape (n_curves, n_samples), given a vector y."""
+    """Return what the curves are compared with, shape (n_curves, n_samples); errors as of `fit`."""
     raise NotImplementedError
 
 
@@ -133,7 +134,7 @@ def _(
 
 @observed.register
 def _(estimator: MCMCGaussianProcessRegressor, y: Any, exposure: Any, target: Any) -> Array:
-    return as_floats("y", y)[None]
+    return check_targets(new_vector(y, exact=True))[None]
 
 
 @curves.register
@@ -172,7 +173,7 @@ def _(estimator: MCMCCoxProcessRegressor, y: Any, exposure: Any, target: Any) ->
             "was given exposures other than 1; got None. Pass exposure=... of the rows, or leave y "
             "out to draw no points."
         )
-    counts = as_floats("y", y)
+    counts = check_counts(new_vector(y, exact=True))
     return (counts / check_exposure(exposure, len(counts)))[None]
 
 
@@ -204,7 +205,7 @@ def _(
 
 @observed.register
 def _(estimator: MCMCGaussianProcessClassifier, y: Any, exposure: Any, target: Any) -> Array:
-    labels = np.asarray(y)
+    labels = new_labels(y)
     unknown = set(labels.tolist()) - set(estimator.classes_.tolist())
     if unknown:
         raise ValueError(
