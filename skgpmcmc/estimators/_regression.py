@@ -26,6 +26,7 @@ from ._observed import Observed
 from ._target_predictions import TargetPredictions
 from ._targets import (
     DEFAULT_ALPHA,
+    Given,
     check_targets,
     known_noise,
     noise_likelihood,
@@ -287,7 +288,7 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
             y,
             self._in_units_of_the_model(noise, variance),
             split,
-            name="noise_variance" if self._noise_is_given else "alpha",
+            given=self._given_noise(noise),
             kind=self.likelihood,
             degrees_of_freedom=self.degrees_of_freedom,
             latent_index=index,
@@ -334,6 +335,12 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         if self._noise_is_given:
             return noise / self._y_scale**2
         return noise * min(1.0, variance) if self._alpha_is_default() else noise
+
+    def _given_noise(self, noise: Array) -> Given:
+        """Return known noise under the name, and in the units, of what users gave."""
+        if self._noise_is_given:
+            return Given("noise_variance", noise, self._y_scale**2)
+        return Given("alpha", noise, 1.0)
 
     def _alpha_is_default(self) -> bool:
         return np.ndim(self.alpha) == 0 and self.alpha == DEFAULT_ALPHA
