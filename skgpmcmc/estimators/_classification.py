@@ -271,7 +271,10 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         UserWarning
             If all weights are far below 1, or sum to 1: they count copies of rows.
         """
-        (check_labels if trials is None else check_y)(y)
+        if trials is None:
+            check_labels(y)
+        else:
+            check_y(y, exact=True)
         X, y = self._validate_training(X, y)
         weights = check_sample_weight(sample_weight, len(y))
         numbers = np.arange(len(y))
