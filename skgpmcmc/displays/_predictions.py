@@ -129,7 +129,10 @@ def _(
 ) -> Curves:
     _refuse_target(target)
     mean, intervals = _mean_and_intervals(estimator, X, levels)
-    return Curves(mean, intervals, ["mean of y"], "y", of_what="of new observations")
+    of_what = "of new observations"
+    if estimator.has_known_noise_:
+        of_what += ",\nwithout noise known per row"
+    return Curves(mean, intervals, ["mean of y"], "y", of_what=of_what)
 
 
 @observed.register

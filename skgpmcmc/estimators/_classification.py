@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 
 from .._linalg import Array
 from ..likelihoods import Bernoulli, Binomial
 from ._base import keeps_fitted
 from ._class_likelihoods import (
     LINKS,
+    check_classes,
     check_successes,
     likelihood_of_trials,
     likelihoods_of_labels,
@@ -269,7 +269,8 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
         UserWarning
-            If all weights are far below 1, or sum to 1: they count copies of rows.
+            If all weights are far below 1, or sum to 1: they count copies of rows. If more than
+            half of over 20 rows have classes of their own: y may be numbers of successes.
         """
         if trials is None:
             check_labels(y)
@@ -281,7 +282,7 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         model = {"link": self.link, "multi_class": self.multi_class}
         groups: Sequence[Sequence[Bernoulli | Binomial]]
         if trials is None:
-            check_classification_targets(y)
+            check_classes(y)
             weights, (X, y, numbers) = drop_weightless(weights, X, y, numbers)
             codes = self._set_classes(y, weights)
             self.X_train_, index = share_latents(X, self.kernel)
