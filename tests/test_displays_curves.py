@@ -153,6 +153,30 @@ def test_intervals_are_named(of_pair):
     assert "threshold, 1.25" in legend_of(display)
 
 
+@pytest.mark.parametrize("kernel", [None, RBF(1.0)])
+@pytest.mark.parametrize("likelihood", ["gaussian", "student-t"])
+def test_noise_that_was_given_is_said_to_be_left_out(kernel, likelihood):
+    rows, per_row = PAIR[:, :1], np.linspace(0.1, 0.5, len(Y))
+    options = {"likelihood": likelihood, **SETTINGS}
+    given, plain = "90 % of y without the noise given to fit", "90 % of new observations"
+    cases = [
+        ({"alpha": 0.3}, {}, given),
+        ({"alpha": per_row}, {}, given),
+        ({}, {"noise_variance": 0.3}, given),
+        ({}, {"noise_variance": per_row}, given),
+        ({}, {"noise_variance": np.where(np.arange(len(Y)) == 3, 0.5, 1e-3)}, given),
+    ]
+    if kernel is None:
+        cases += [({}, {}, plain), ({"alpha": 0.0}, {}, plain), ({}, {"noise_variance": 0}, plain)]
+    for parameters, data, words in cases:
+        model = MCMCGaussianProcessRegressor(kernel, **parameters, **options)
+        quiet(model, rows, Y, **data)
+        assert model.has_known_noise_ == (words == given)
+        model.set_params(alpha=1e-10)  # what was fitted counts
+        display = PredictiveDisplay.from_estimator(model, rows, Y, confidence_levels=0.9)
+        assert legend_of(display)[0] == words
+
+
 def test_data_beside_other_columns_are_said_to_be(of_pair):
     display = PredictiveDisplay.from_estimator(of_pair, PAIR, Y)
     assert "data\n(other columns as observed)" in legend_of(display)

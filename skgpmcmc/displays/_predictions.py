@@ -129,9 +129,8 @@ def _(
 ) -> Curves:
     _refuse_target(target)
     mean, intervals = _mean_and_intervals(estimator, X, levels)
-    of_what = "of new observations"
-    if estimator.has_known_noise_:
-        of_what += ",\nwithout noise known per row"
+    known = estimator.has_known_noise_  # by rows; nobody knows that of new ones
+    of_what = "of y without the noise given to fit" if known else "of new observations"
     return Curves(mean, intervals, ["mean of y"], "y", of_what=of_what)
 
 

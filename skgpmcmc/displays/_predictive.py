@@ -157,9 +157,10 @@ class PredictiveDisplay:
     ) -> PredictiveDisplay:
         """Draw the predictions of a fitted estimator along one column.
 
-        Of a regressor the mean of y, and intervals of new observations, noise and all; of a
-        classifier the probability of a class and its posterior intervals; of a Cox process
-        the mean rate, its posterior intervals, and in grey the widest interval of new counts.
+        Of a regressor the mean of y, and intervals of new observations, noise and all, but for
+        noise that `fit` was given as `noise_variance` or `alpha`; of a classifier the probability
+        of a class and its posterior intervals; of a Cox process the mean rate, its posterior
+        intervals, and in grey the widest interval of new counts.
 
         Parameters
         ----------

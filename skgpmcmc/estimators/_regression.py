@@ -141,6 +141,9 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         The kernel at the posterior median, for reading only.
     X_train_ : array-like of shape (n_latent, n_features)
         Distinct training inputs, sorted.
+    has_known_noise_ : bool
+        Whether `fit` was given noise of rows, as `noise_variance` or `alpha`, which predictions
+        of new observations leave out.
     n_features_in_ : int
         Number of features seen by `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -274,6 +277,8 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         X, y = self._validate_training(X, y)
         y = check_targets(y)
         noise = known_noise(self.alpha, noise_variance, len(y))
+        none = DEFAULT_ALPHA if noise_variance is None else 0.0
+        self.has_known_noise_ = bool((noise > none).any())
         weights = check_sample_weight(sample_weight, len(y))
         numbers = np.arange(len(y))
         weights, (X, y, noise, numbers) = drop_weightless(weights, X, y, noise, numbers)
