@@ -64,6 +64,7 @@ LAYERS = {
     "skgpmcmc.estimators._logistic_counts": 4,
     "skgpmcmc.estimators._normal_quantiles": 4,
     "skgpmcmc.estimators._convergence": 5,
+    "skgpmcmc.estimators._fit_name": 5,
     "skgpmcmc.estimators._inputs": 4,
     "skgpmcmc.estimators._names": 5,
     "skgpmcmc.estimators._prior_table": 4,

@@ -22,7 +22,6 @@ from .._covariance import check_hyperparameters, check_kernel
 from .._grid import Grid
 from .._model import LatentGaussianModel
 from .._settings import SamplerSettings
-from .._shorten import shortened
 from ..diagnostics import SummaryTable
 from ..likelihoods import Likelihood
 from ..representations import REPRESENTATIONS, first_usable
@@ -31,6 +30,7 @@ from ._callbacks import CallbackSupportMixin, with_callbacks
 from ._convergence import Run, warn_once
 from ._defaults import SKLEARN_BOUNDS
 from ._export import Reports
+from ._fit_name import name_of_fit
 from ._inputs import as_objects, check_memory, explain_inputs, memory_of_chain
 from ._names import quantity_names
 from ._prior_table import PriorTable
@@ -40,8 +40,6 @@ from ._updates import follows_trajectories, on_grid, other_moves, update_in_use,
 
 # First iterations of the warm-up that find the bulk of the posterior.
 _N_APPROXIMATE = 30
-# Letters of a kernel that a warning shows.
-_MOST_OF_A_KERNEL = 120
 
 
 def keeps_fitted(fit: Callable) -> Callable:
@@ -265,20 +263,10 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         n_draws = traces[0].n_draws
         stopped = "" if n_draws == self.n_draws else self._stopped(n_draws)
         moves = other_moves(self.representation_, self.hyperparameter_update_)
-        run = Run(traces[0].n_chains, n_draws, self.n_warmup, moves, self._described())
+        fit = name_of_fit(self, len(self._observed.numbers), getattr(self, "n_features_in_", None))
+        run = Run(traces[0].n_chains, n_draws, self.n_warmup, moves, fit)
         rows = dict(zip(quantity_names(self), self.diagnostics_.values(), strict=True))
         warn_once(rows, run, stopped, self._advice() + without_moves(traces))
-
-    def _described(self) -> str:
-        """Say which fit this is: searches make many."""
-        kernel = "the default kernel"
-        if self.kernel is not None:
-            kernel = f"the kernel {shortened(str(self.kernel), _MOST_OF_A_KERNEL)}"
-        n_rows, n_columns = len(self._observed.numbers), getattr(self, "n_features_in_", None)
-        shape = f"{n_rows} row{'s' if n_rows > 1 else ''}"
-        if n_columns is not None:
-            shape += f" and {n_columns} column{'s' if n_columns > 1 else ''}"
-        return f"the fit of {type(self).__name__} with {kernel} to {shape}"
 
     def _stopped(self, n_draws: int) -> str:
         """Say that the chains were stopped after so many draws, and how they go on."""
