@@ -257,7 +257,7 @@ def test_parameters_that_change_no_posterior_are_not_named():
 
 
 def test_long_parameters_are_shortened():
-    names = {f"k2__length_scale[{i}]": PRIOR for i in range(3)}
+    names = {f"k1__k2__length_scale[{i}]": PRIOR for i in range(3)}
     model = MCMCGaussianProcessRegressor(
         alpha=VECTOR, priors=names, likelihood="student-t", **SHORT
     )
