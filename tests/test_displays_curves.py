@@ -133,9 +133,9 @@ def test_exposures_that_differ_have_rates_only_and_the_picture_says_so():
     assert np.array_equal(display.new_interval, expected)
     with pytest.raises(ValueError, match="exposure must be positive"):
         PredictiveDisplay.from_estimator(model, LINE, exposure=0.0)
-    # Its points would be those of other exposures.
-    with pytest.raises(ValueError, match=r"number for each row of y.* 0.5 to 20; got 10\."):
-        PredictiveDisplay.from_estimator(model, LINE, COUNTS, exposure=10)
+    # One number is the exposure of every row of y too.
+    display = PredictiveDisplay.from_estimator(model, LINE, COUNTS, exposure=10)
+    assert np.allclose(display.points_[0].get_ydata(), COUNTS / 10.0)
 
 
 def test_intervals_are_named(of_pair):
