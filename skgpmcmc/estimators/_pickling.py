@@ -11,7 +11,7 @@ from typing import Any
 
 from scipy import stats
 
-from .._covariance import NoiseSplit
+from .._covariance import DenseStructure, GridStructure, NoiseSplit
 from .._grid import Grid
 from .._model._layout import ParameterLayout
 from .._sampling._chain import ChainSnapshot
@@ -38,8 +38,10 @@ _CLASSES: dict[str, type] = {
         ChainSnapshot,
         Continuation,
         Costs,
+        DenseStructure,
         FrozenSites,
         Grid,
+        GridStructure,
         GroupSnapshot,
         HamiltonianTuner,
         HyperPrior,
@@ -79,6 +81,20 @@ def from_plain(value: Any) -> Any:
         If the value has the name of something that it cannot have.
     """
     return _convert(value, _as_object, {})
+
+
+def with_structure(state: dict[str, Any]) -> dict[str, Any]:
+    """Return a saved state as this version saves it.
+
+    Version 0.1.0 saved a grid, or None, in place of the structure of the covariance.
+    """
+    if "_grid" not in state:
+        return state
+    state = dict(state)
+    grid = state.pop("_grid")
+    fields = {} if grid is None else {"grid": grid}
+    name = (DenseStructure if grid is None else GridStructure).__name__
+    return state | {"_structure": {_KIND: name, "fields": fields}}
 
 
 def _convert(value: Any, change: _Change, done: dict[int, tuple[Any, Any]]) -> Any:

@@ -13,7 +13,6 @@ from .._linalg import Array
 from .._model._model import Workspace
 from .._model._state import LatentState
 from ..exceptions import MissingCapabilityError
-from ..likelihoods import Likelihood
 
 _NOTHING = np.empty(0)
 
@@ -140,13 +139,12 @@ class Representation(ABC):
         trajectories.
     path_length : float
         Mean length of the trajectories, in posterior standard deviations.
-    works_on_grids : bool
-        Whether the covariance may be a `GridCovariance`.
     approximates_posterior : bool
         Whether states have a pseudo-posterior close to the posterior of f given theta, so
         that f is best updated around it rather than around its prior.
-    required_sites : str or None
-        Name of the method by which the likelihood must supply sites.
+    requires : tuple of str
+        Capabilities that it needs: of the likelihood those in `LIKELIHOOD_CAPABILITIES` of
+        `_registry`, of the covariance those of `CovarianceStructure`.
     frozen : object
         What was adapted to the posterior and is held from then on; None where nothing is.
     """
@@ -155,19 +153,12 @@ class Representation(ABC):
     has_gradient: ClassVar[bool] = False
     carries_latents: ClassVar[bool] = False
     path_length: ClassVar[float] = 1.5
-    works_on_grids: ClassVar[bool] = False
     approximates_posterior: ClassVar[bool] = False
-    required_sites: ClassVar[str | None] = None
+    requires: ClassVar[tuple[str, ...]] = ()
     frozen: Any = None
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-
-    @classmethod
-    def check(cls, likelihood: Likelihood) -> None:
-        """Raise MissingCapabilityError if the likelihood cannot be represented so."""
-        if cls.required_sites is not None:
-            getattr(likelihood, cls.required_sites)((1.0,) * len(likelihood.parameters))
 
     def prepare(self, state: LatentState, current: LatentState | None = None) -> bool:
         """Set what this representation keeps in a state; False if it is not finite.

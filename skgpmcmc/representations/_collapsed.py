@@ -11,7 +11,7 @@ from .._covariance import CholeskyFactor
 from .._linalg import Array
 from .._model._model import Workspace
 from .._model._state import LatentState
-from ..likelihoods import GaussianGivenAuxiliaries, Likelihood
+from ..likelihoods import GaussianGivenAuxiliaries
 from ._base import Conditional, Representation
 
 # The noise of a latent value without data: so large that it adds a constant.
@@ -142,13 +142,8 @@ class CollapsedRepresentation(Representation):
     """
 
     has_gradient = True
+    requires = ("augmentation", "added noise")
     _conditional: CollapsedConditional
-
-    @classmethod
-    def check(cls, likelihood: Likelihood) -> None:
-        """Raise MissingCapabilityError if there are no such auxiliary variables."""
-        params = (1.0,) * len(likelihood.parameters)
-        likelihood.augment(np.zeros(likelihood.n_latent), params, np.random.default_rng(0))
 
     def _gaussian(self, state: LatentState, rng: np.random.Generator) -> GaussianGivenAuxiliaries:
         """Draw the auxiliary variables given f, and return the likelihood given them."""
@@ -200,11 +195,7 @@ class MarginalRepresentation(CollapsedRepresentation):
     """Hold nothing: the likelihood is Gaussian as it is (M&A section 3)."""
 
     draws_latents_exactly = True
-
-    @classmethod
-    def check(cls, likelihood: Likelihood) -> None:
-        """Raise MissingCapabilityError if the likelihood is not Gaussian."""
-        likelihood.gaussian_sites((1.0,) * len(likelihood.parameters))
+    requires = ("gaussian sites", "added noise")
 
     def _gaussian(self, state: LatentState, rng: np.random.Generator) -> GaussianGivenAuxiliaries:
         return self.workspace.likelihood

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import _linalg
 from .._covariance import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
 from .._linalg import Array
 from ..likelihoods import Likelihood, Sites
@@ -110,13 +109,10 @@ def propagate(
 def site_marginals(
     factor: CholeskyFactor, pseudo: PseudoPosterior, shift: Array, mean: float
 ) -> Marginals:
-    """Return the pseudo-posterior's mean, and the diagonal of L U^-T U^-1 L^T."""
+    """Return the pseudo-posterior's mean and its marginal variances."""
     projection = pseudo.project(shift, mean)
     centre = mean + factor.colour(pseudo.colour(np.zeros_like(projection), projection))
-    # The buffers' upper triangles hold anything.
-    transpose = np.asfortranarray(np.tril(factor.lower).T)
-    root = _linalg.solve_lower_matrix(pseudo.lower, transpose)
-    return Marginals(centre, factor.scale**2 * np.einsum("ij,ij->j", root, root))
+    return Marginals(centre, pseudo.marginal_variance())
 
 
 def _match(

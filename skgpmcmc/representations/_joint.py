@@ -55,9 +55,9 @@ class JointRepresentation(PseudoPosteriorRepresentation):
     """
 
     carries_latents = True
+    requires = ("pseudo-posterior gradient",)
     # Twice that of trajectories of theta alone: hundreds of nuisances make the steps small.
     path_length = 3.0
-    works_on_grids = True
     _noise: HeldNoise
 
     def __init__(self, workspace: Workspace) -> None:

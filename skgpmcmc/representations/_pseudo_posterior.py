@@ -176,6 +176,8 @@ class PosteriorRepresentation(PseudoPosteriorRepresentation):
 class SurrogateSite(SurrogateRepresentation):
     """`surr-site`: the noise level matches the site posteriors."""
 
+    requires = ("any precisions",)
+
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, SiteNoise(workspace.likelihood, floor_precision))
 
@@ -183,7 +185,7 @@ class SurrogateSite(SurrogateRepresentation):
 class SurrogateTaylor(SurrogateRepresentation):
     """`surr-taylor`: the noise level comes from a Taylor expansion."""
 
-    required_sites = "taylor_sites"
+    requires = ("taylor sites", "any precisions")
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, TaylorNoise(workspace.likelihood, floor_precision))
@@ -192,14 +194,14 @@ class SurrogateTaylor(SurrogateRepresentation):
 class SurrogateConstant(SurrogateRepresentation):
     """Surrogate noise S = alpha I (M&A section 3.2)."""
 
-    works_on_grids = True
-
     def __init__(self, workspace: Workspace, alpha: float) -> None:
         super().__init__(workspace, ConstantNoise(workspace.likelihood, alpha))
 
 
 class PosteriorSite(PosteriorRepresentation):
     """`post-site`: whitened by the site posteriors' precisions and means."""
+
+    requires = ("any precisions",)
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, SiteNoise(workspace.likelihood, clip_precision))
@@ -208,7 +210,7 @@ class PosteriorSite(PosteriorRepresentation):
 class PosteriorTaylor(PosteriorRepresentation):
     """`post-taylor`: whitened by a Taylor expansion (Christensen et al. 2006)."""
 
-    required_sites = "taylor_sites"
+    requires = ("taylor sites", "any precisions")
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, TaylorNoise(workspace.likelihood, clip_precision))
@@ -226,6 +228,7 @@ class PropagatedRepresentation(PseudoPosteriorRepresentation):
     """
 
     approximates_posterior = True
+    requires = ("any precisions", "marginal variances")
     _noise: FrozenNoise
 
     def __init__(self, workspace: Workspace, bound: Bound) -> None:
