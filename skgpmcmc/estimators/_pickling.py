@@ -132,7 +132,8 @@ def _fields(value: Any) -> Any:
     """Return what an object is made of."""
     if isinstance(value, dict):
         return {"items": dict(value), "attributes": vars(value)}
-    return value._asdict() if hasattr(value, "_asdict") else value.__getstate__()
+    fields = value._asdict() if hasattr(value, "_asdict") else value.__getstate__()
+    return {} if fields is None else fields  # Python has None for an object without attributes
 
 
 def _is_scipys_own(family: Any) -> bool:
