@@ -55,7 +55,7 @@ class ChainSnapshot:
     n_moved : ndarray of shape (n_parameters,)
         Iterations in which each element of theta moved.
     frozen : object
-        What the representation has adapted; see `Representation`.
+        What the representation has adapted; see `Adaptation`.
     gave_up : bool
         Whether trajectories failed in the warm-up, so that theta moves by slices.
     """
@@ -114,7 +114,8 @@ class Chain:
         self._whitened = PriorWhiteRepresentation(workspace)
         self._rng = rng
         representation = build_representation(settings.representation, workspace)
-        representation.frozen = frozen
+        if representation.adaptation is not None and frozen is not None:
+            representation.adaptation.frozen = frozen
         self.represent(representation)
         # Where the chain has been since its representation was adapted last.
         self._visited: list[Array] = []
@@ -205,12 +206,15 @@ class Chain:
         self.iterate(adapt=self.settings.adapt_widths)
         if iteration < max(self._adaptations):
             self._visited.append(self.state.theta)
-            self.representation.observe(self.state)
+            if self.representation.adaptation is not None:
+                self.representation.adaptation.observe(self.state)
 
     def _adapt_representation(self) -> None:
         """Adapt the representation to where the chain has been since the last time."""
         if self._visited:
-            self.representation.adapt(self.state, np.median(self._visited, axis=0))
+            held, theta = self.representation, np.median(self._visited, axis=0)
+            if held.adaptation is not None:
+                held.adaptation.adapt(self.state, theta, held.prepare)
             self._visited.clear()
 
     def end_warm_up(self) -> None:
@@ -251,14 +255,14 @@ class Chain:
         state = self.workspace.rebuilt(self.state)
         if state is None or not self.representation.prepare(state, self.state):
             return None
-        self.state = state
+        self.state, adaptation = state, self.representation.adaptation
         return ChainSnapshot(
             self.state.theta,
             self.state.whitened,
             copy.deepcopy(self.widths),
             copy.deepcopy(self.trajectories.tuner),
             self.n_moved.copy(),
-            self.representation.frozen,
+            None if adaptation is None else adaptation.frozen,
             self.gave_up,
         )
 

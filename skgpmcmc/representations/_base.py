@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from .._linalg import Array
 from .._model._model import Workspace
 from .._model._state import LatentState
 from ..exceptions import MissingCapabilityError
+from ._adaptation import Adaptation
 
 _NOTHING = np.empty(0)
 
@@ -145,8 +146,8 @@ class Representation(ABC):
     requires : tuple of str
         Capabilities that it needs: of the likelihood those in `LIKELIHOOD_CAPABILITIES` of
         `_registry`, of the covariance those of `CovarianceStructure`.
-    frozen : object
-        What was adapted to the posterior and is held from then on; None where nothing is.
+    adaptation : Adaptation or None
+        What is adapted to the posterior in the warm-up; None for most.
     """
 
     draws_latents_exactly: ClassVar[bool] = False
@@ -155,7 +156,7 @@ class Representation(ABC):
     path_length: ClassVar[float] = 1.5
     approximates_posterior: ClassVar[bool] = False
     requires: ClassVar[tuple[str, ...]] = ()
-    frozen: Any = None
+    adaptation: Adaptation | None = None
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -166,28 +167,6 @@ class Representation(ABC):
         What it keeps in the current state stays valid.
         """
         return True
-
-    def observe(self, state: LatentState) -> None:  # noqa: B027 - a hook; most adapt nothing
-        """Take in a state of the warm-up, for `adapt`."""
-
-    def adapt(self, state: LatentState, theta: Array) -> bool:
-        """Adapt what is `frozen` to the posterior, and set anew what is kept in a state.
-
-        Only in the warm-up: the posterior stays invariant only if nothing is adapted.
-
-        Parameters
-        ----------
-        state : LatentState
-            The current state.
-        theta : ndarray of shape (n_parameters,)
-            Amid the posterior, as far as is known.
-
-        Returns
-        -------
-        adapted : bool
-            Whether anything was.
-        """
-        return False
 
     @property
     def free(self) -> NDArray[np.intp]:

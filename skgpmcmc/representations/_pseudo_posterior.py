@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any
 
 import numpy as np
 
-from .._covariance import CholeskyFactor
+from .._covariance import PseudoPosteriorFactory
 from .._linalg import Array
 from .._model._model import Workspace
 from .._model._state import LatentState
+from ._adaptation import Adaptation
 from ._base import Conditional, FactorConditional, Representation
 from ._expectation_propagation import propagate
 from ._site_rules import (
@@ -52,15 +52,6 @@ class PseudoPosteriorRepresentation(Representation):
             return False
         state.pseudo = pseudo
         return True
-
-    def freeze(self, found: Any, state: LatentState) -> bool:
-        """Hold what was found from now on; False, and all as it was, if it is not finite here."""
-        before, self.frozen = self.frozen, found
-        if self.prepare(state):
-            return True
-        self.frozen = before
-        self.prepare(state)
-        return False
 
     def complete(self, candidate: LatentState, current: LatentState) -> bool:
         """Set the candidate's sites and pseudo-posterior, reusing what did not change.
@@ -216,6 +207,46 @@ class PosteriorTaylor(PosteriorRepresentation):
         super().__init__(workspace, TaylorNoise(workspace.likelihood, clip_precision))
 
 
+class _PropagatedSites(Adaptation):
+    """Sites of expectation propagation at one theta.
+
+    Parameters
+    ----------
+    noise : FrozenNoise
+        Holds the sites.
+    workspace : Workspace
+        The chain's buffers and counters.
+    factory : PseudoPosteriorFactory
+        The representation's; its buffers are overwritten.
+    """
+
+    def __init__(
+        self, noise: FrozenNoise, workspace: Workspace, factory: PseudoPosteriorFactory
+    ) -> None:
+        self._noise = noise
+        self._workspace = workspace
+        self._factory = factory
+
+    @property
+    def frozen(self) -> FrozenSites | None:
+        """The sites and where they were found; None until they are."""
+        return self._noise.frozen
+
+    @frozen.setter
+    def frozen(self, value: FrozenSites | None) -> None:
+        self._noise.frozen = value
+
+    def find(self, state: LatentState, theta: Array) -> FrozenSites | None:
+        """Return the sites of expectation propagation at theta; None if K has no factor there."""
+        layout, covariance = self._workspace.layout, self._workspace.covariance
+        factor = covariance.factor(theta[: layout.n_kernel], state.factor)
+        if factor is None:
+            return None
+        mean, params = layout.mean(theta), layout.likelihood_params(theta)
+        found = propagate(self._workspace.likelihood, factor, mean, params, self._factory)
+        return FrozenSites(found.sites, mean, factor.variance, params)
+
+
 class PropagatedRepresentation(PseudoPosteriorRepresentation):
     """Sites from expectation propagation at one theta, held at every other.
 
@@ -229,42 +260,18 @@ class PropagatedRepresentation(PseudoPosteriorRepresentation):
 
     approximates_posterior = True
     requires = ("any precisions", "marginal variances")
-    _noise: FrozenNoise
+    adaptation: _PropagatedSites
 
     def __init__(self, workspace: Workspace, bound: Bound) -> None:
-        super().__init__(workspace, FrozenNoise(workspace.likelihood, bound))
-
-    @property
-    def frozen(self) -> Any:
-        """The sites and where they were found; None until they are."""
-        return self._noise.frozen
-
-    @frozen.setter
-    def frozen(self, value: Any) -> None:
-        self._noise.frozen = value
+        noise = FrozenNoise(workspace.likelihood, bound)
+        super().__init__(workspace, noise)
+        self.adaptation = _PropagatedSites(noise, workspace, self._factory)
 
     def prepare(self, state: LatentState, current: LatentState | None = None) -> bool:
         """Set the sites and factor the pseudo-posterior; find the sites here if there are none."""
-        if self.frozen is None:
-            self.frozen = self._find(state, state.theta)
+        if self.adaptation.frozen is None:
+            self.adaptation.frozen = self.adaptation.find(state, state.theta)
         return super().prepare(state, current)
-
-    def adapt(self, state: LatentState, theta: Array) -> bool:
-        """Find the sites at theta; see `Representation.adapt`."""
-        found = self._find(state, theta)
-        return found is not None and self.freeze(found, state)
-
-    def _find(self, state: LatentState, theta: Array) -> FrozenSites | None:
-        """Return the sites of expectation propagation at theta; None if K has no factor there."""
-        layout = self.workspace.layout
-        factor: CholeskyFactor | None = self.workspace.covariance.factor(
-            theta[: layout.n_kernel], state.factor
-        )
-        if factor is None:
-            return None
-        mean, params = layout.mean(theta), layout.likelihood_params(theta)
-        found = propagate(self.workspace.likelihood, factor, mean, params, self._factory)
-        return FrozenSites(found.sites, mean, factor.variance, params)
 
 
 class SurrogatePropagated(PropagatedRepresentation, SurrogateRepresentation):

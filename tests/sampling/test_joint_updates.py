@@ -90,7 +90,7 @@ def conditional_of(model, sites, seed):
     workspace, rng = model.workspace(), np.random.default_rng(seed)
     state = workspace.initial_state(rng)
     held = make_representation("joint-post", workspace)
-    held.frozen = sites
+    held.adaptation.frozen = sites
     assert held.prepare(state)
     return held, held.condition(state, rng), rng
 
@@ -158,9 +158,9 @@ def test_sites_make_the_mean_that_of_the_pseudo_posterior():
     latents = []
     for _ in range(4000):
         update_latents(workspace, state, 1, rng)
-        held.observe(state)
+        held.adaptation.observe(state)
         latents.append(state.latent)
-    assert held.adapt(state, state.theta)
+    assert held.adaptation.adapt(state, state.theta, held.prepare)
     pseudo = state.pseudo
     z = pseudo.colour(np.zeros(20), pseudo.project(state.sites.shift, state.mean))
     centre = state.mean + state.factor.colour(z)
