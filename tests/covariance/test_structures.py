@@ -7,11 +7,14 @@ a Cholesky factor. Only the root differs, so posterior and predictions must not.
 import copy
 import math
 import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from joint_distribution import is_invariant, iterations
 from problems import LIKELIHOODS, PRIORS, X_SMALL, make_model
+from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from skgpmcmc._covariance import (
@@ -38,11 +41,34 @@ from skgpmcmc.representations import (
     check_representation,
     first_usable,
     make_representation,
+    representation_class,
     supports,
 )
 
 GRID = Grid((np.array([0.0, 1.0]), np.array([0.0, 0.7, 1.1])))
-STRUCTURES = [DenseStructure(), GridStructure(GRID)]
+KERNEL = ConstantKernel(1.0, (0.1, 10.0)) * RBF([1.0, 1.0], (0.1, 10.0))
+JITTER = 1e-6
+
+
+def kernel_matrix(kernel, X):
+    """The covariance with jitter, by scikit-learn."""
+    K = kernel(X)
+    return K + JITTER * np.diag(np.diagonal(K))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A structure for the points of GRID, and the covariance that it stands for."""
+
+    structure: CovarianceStructure
+    matrix: Callable = kernel_matrix
+
+
+#: A new structure is one line here: all tests with `entry` then run for it.
+STRUCTURES = {
+    "dense": Entry(DenseStructure()),
+    "grid": Entry(GridStructure(GRID)),
+}
 
 
 # ---------------------------------------------------------------- a structure in a few lines
@@ -140,12 +166,29 @@ def registered(monkeypatch):
     monkeypatch.setitem(PREDICTIONS, RootStructure, PosteriorDraws)
 
 
-USED = ["fixed", "prior-white", "surr-site", "post-site", "post-taylor", 0.5]
+ENTRIES = {**STRUCTURES, "toy": Entry(RootStructure())}
 
 
-@pytest.mark.parametrize("representation", USED)
-def test_joint_distribution_with_another_structure(representation):
-    model = make_model(LIKELIHOODS["poisson"].make(), structure=RootStructure())
+@pytest.fixture(params=ENTRIES)
+def entry(request):
+    return ENTRIES[request.param]
+
+
+# "joint-post" has tests of its own, and test_invariance.py is for dense covariances.
+USED = [
+    (name, representation)
+    for name in ENTRIES.keys() - {"dense"}
+    for representation in ["fixed", "prior-white", "surr-site", "post-site", "post-taylor", 0.5]
+    if supports(ENTRIES[name].structure, representation_class(representation))
+]
+
+
+@pytest.mark.parametrize(("name", "representation"), sorted(USED, key=str))
+def test_joint_distribution_with_every_structure(name, representation):
+    likelihood = _of_rows(LIKELIHOODS["poisson"].make(), GRID.n)
+    structure = ENTRIES[name].structure
+    model = make_model(likelihood, X=GRID.points(), structure=structure)
+    assert plan(model, SamplerSettings(representation)).structure is structure
     settings = SamplerSettings(representation, n_latent_updates=2, whitened_updates=True)
     assert is_invariant(model, iterations(settings), seed=0)
 
@@ -157,7 +200,7 @@ def test_joint_distribution_notices_a_wrong_determinant(monkeypatch):
     )
     model = make_model(LIKELIHOODS["poisson"].make(), structure=RootStructure())
     settings = SamplerSettings("fixed", n_latent_updates=2)
-    assert not is_invariant(model, iterations(settings, n=4), seed=0)
+    assert not is_invariant(model, iterations(settings), seed=0)
 
 
 def settings_of(representation, **options):
@@ -188,7 +231,7 @@ def test_predictions_of_a_structure_that_is_not_registered_are_refused():
         pass
 
     assert predictions_of(Derived()) is PosteriorDraws
-    assert predictions_of(STRUCTURES[1]) is GridPosteriorDraws
+    assert predictions_of(GridStructure(GRID)) is GridPosteriorDraws
 
 
 def test_a_structure_says_which_representations_it_has():
@@ -227,6 +270,99 @@ def test_trajectories_need_a_gradient_of_the_structure():
         run_chains(model, settings_of("marginal", hamiltonian=True))
 
 
+# ---------------------------------------------------------------- what each capability means
+
+THETA = np.array([0.4, -0.3, 0.2])
+PRECISION = np.array([0.5, 2.0, 0.0, 1.0, 7.0, 0.1])
+
+
+def factored(entry, gradient=False):
+    """The covariance of a chain, its factor at THETA, and K as a matrix."""
+    X = GRID.points()
+    covariance = entry.structure.covariance(KERNEL, X, JITTER, 0.0, gradient)
+    return covariance, covariance.factor(THETA), entry.matrix(KERNEL.clone_with_theta(THETA), X)
+
+
+def test_factor_is_a_square_root(entry):
+    _, factor, K = factored(entry)
+    vector, eye = np.linspace(-1.0, 2.0, GRID.n), np.eye(GRID.n)
+    L = factor.colour_columns(np.asfortranarray(eye))
+    np.testing.assert_allclose(L @ L.T, K, atol=1e-12)
+    np.testing.assert_allclose(factor.variance * np.ones(GRID.n), np.diagonal(K), rtol=1e-12)
+    np.testing.assert_allclose(factor.colour(vector), L @ vector, atol=1e-12)
+    np.testing.assert_allclose(factor.colour_transpose(vector), L.T @ vector, atol=1e-12)
+    np.testing.assert_allclose(L @ factor.whiten(vector), vector, atol=1e-9)
+    np.testing.assert_allclose(K @ factor.solve(vector), vector, atol=1e-9)
+    expected = stats.multivariate_normal(cov=K).logpdf(L @ vector)
+    constant = 0.5 * GRID.n * math.log(2.0 * math.pi)
+    assert factor.log_normal(vector) - constant == pytest.approx(expected, abs=1e-8)
+
+
+def test_pseudo_posterior_is_a_square_root(entry):
+    covariance, factor, K = factored(entry)
+    any_precisions = "any precisions" in entry.structure.capabilities
+    W = PRECISION if any_precisions else np.full(GRID.n, 1.7)
+    pseudo = covariance.pseudo_posterior_factory().build(factor, W)
+    shift, mean, eta = np.linspace(-1.0, 1.0, GRID.n), 0.3, np.linspace(2.0, -1.0, GRID.n)
+    b = pseudo.project(shift, mean)
+    # f = m + L z and z = U^-T (eta + b): mean and covariance by dense inverses.
+    L = factor.colour_columns(np.asfortranarray(np.eye(GRID.n)))
+    root = L @ pseudo.colour_columns(np.asfortranarray(np.eye(GRID.n)))
+    R = np.linalg.inv(np.linalg.inv(K) + np.diag(W))
+    np.testing.assert_allclose(root @ root.T, R, atol=1e-9)
+    centre = mean + R @ (shift - W * mean)
+    z = pseudo.colour(eta, b)
+    np.testing.assert_allclose(mean + L @ z, centre + root @ eta, atol=1e-8)
+    np.testing.assert_allclose(pseudo.whiten(z, b), eta, atol=1e-9)
+    log_det = np.linalg.slogdet(np.eye(GRID.n) + K * W)[1]
+    assert pseudo.half_log_det == pytest.approx(0.5 * log_det, abs=1e-10)
+    if "marginal variances" in entry.structure.capabilities:
+        np.testing.assert_allclose(pseudo.marginal_variance(), np.diagonal(R), atol=1e-9)
+
+
+WITH_NOISE = [name for name, one in ENTRIES.items() if "added noise" in one.structure.capabilities]
+
+
+@pytest.mark.parametrize("name", WITH_NOISE)
+def test_added_noise(name):
+    entry = ENTRIES[name]
+    gradient = entry.structure.has_gradient(KERNEL, GRID.points()[:2])
+    covariance, factor, K = factored(entry, gradient)
+    noise, deviation = 0.1 + PRECISION, np.linspace(-1.0, 1.0, GRID.n)
+    noisy = covariance.noisy_factor(THETA, noise, factor)
+    vector = np.linspace(1.0, -2.0, GRID.n)
+    np.testing.assert_allclose((K + np.diag(noise)) @ noisy.solve(vector), vector, atol=1e-9)
+    beside = covariance.factor_beside(THETA, noisy)
+    np.testing.assert_allclose(K @ beside.solve(vector), vector, atol=1e-6)
+    if gradient:
+
+        def log_normal(theta):
+            K = entry.matrix(KERNEL.clone_with_theta(theta), GRID.points()) + np.diag(noise)
+            return stats.multivariate_normal(cov=K).logpdf(deviation)
+
+        slope = covariance.log_normal_gradient(noisy, noise, deviation).theta
+        step = 1e-5 * np.eye(3)
+        expected = [(log_normal(THETA + h) - log_normal(THETA - h)) / 2e-5 for h in step]
+        np.testing.assert_allclose(slope, expected, atol=1e-6)
+
+
+def test_factors_of_another_theta_leave_the_current_one_valid(entry):
+    covariance, factor, K = factored(entry)
+    vector = np.linspace(-1.0, 2.0, GRID.n)
+    before = factor.colour(vector)
+    assert covariance.factor(THETA, factor) is factor
+    assert covariance.factor(THETA + 0.1, factor) is not None
+    np.testing.assert_array_equal(factor.colour(vector), before)
+    afresh = covariance.rebuild(factor)
+    np.testing.assert_allclose(K @ afresh.solve(vector), vector, atol=1e-9)
+
+
+def test_memory_is_estimated(entry):
+    X = GRID.points()
+    assert 0.0 < entry.structure.memory(KERNEL, X, False) < 1e6
+    assert predictions_of(entry.structure) is not None
+
+
 # ---------------------------------------------------------------- the structures of the package
 
 
@@ -244,16 +380,15 @@ def test_what_representations_require_is_known_by_name(kind):
     assert set(kind.requires) <= LIKELIHOOD_CAPABILITIES.keys() | STRUCTURE_CAPABILITIES.keys()
 
 
-@pytest.mark.parametrize("structure", STRUCTURES)
-def test_what_structures_have_is_known_by_name(structure):
-    assert structure.capabilities <= STRUCTURE_CAPABILITIES.keys()
+def test_what_structures_have_is_known_by_name(entry):
+    assert entry.structure.capabilities <= STRUCTURE_CAPABILITIES.keys()
 
 
 SUPPORTED = [
-    (name, structure)
-    for structure in [*STRUCTURES, RootStructure()]
+    (name, one.structure)
+    for one in ENTRIES.values()
     for name, kind in REPRESENTATIONS.items()
-    if supports(structure, kind)
+    if supports(one.structure, kind)
 ]
 
 
@@ -306,7 +441,7 @@ def test_a_plan_asks_once(monkeypatch):
 def test_plans_leave_the_model_as_it_is():
     kernel = ConstantKernel(1.0) * RBF(1.0)
     model = make_model(_of_rows(LIKELIHOODS["poisson"].make(), 6), kernel, X=GRID.points(),
-                       structure=STRUCTURES[1])  # fmt: skip
+                       structure=GridStructure(GRID))  # fmt: skip
     before = copy.copy(vars(model))
     planned = plan(model, SamplerSettings("post-site"))
     assert type(planned.structure) is DenseStructure
@@ -315,13 +450,12 @@ def test_plans_leave_the_model_as_it_is():
     assert planned.layout is model.layout
 
 
-@pytest.mark.parametrize("structure", STRUCTURES)
-def test_structures_are_pickled(structure):
-    again = pickle.loads(pickle.dumps(structure))
-    assert type(again) is type(structure)
-    kernel, X = ConstantKernel(1.0) * RBF(1.0), GRID.points()
-    assert again.memory(kernel, X, False) == structure.memory(kernel, X, False) > 0.0
-    assert again.fits(kernel, False)
+def test_structures_are_pickled(entry):
+    again = pickle.loads(pickle.dumps(entry.structure))
+    assert type(again) is type(entry.structure)
+    X = GRID.points()
+    assert again.memory(KERNEL, X, False) == entry.structure.memory(KERNEL, X, False)
+    assert again.fits(KERNEL, False)
 
 
 def test_grids_fit_kernels_that_separate():
