@@ -90,7 +90,8 @@ def conditional_of(model, sites, seed):
     workspace, rng = model.workspace(), np.random.default_rng(seed)
     state = workspace.initial_state(rng)
     held = make_representation("joint-post", workspace)
-    held.adaptation.frozen = sites
+    if sites is not None:
+        held.adaptation.frozen = sites
     assert held.prepare(state)
     return held, held.condition(state, rng), rng
 
