@@ -105,7 +105,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(from_plain(with_structure(state)))
+        super().__setstate__(with_structure(from_plain(state)))
 
     def _takes_vectors(self) -> bool:
         return self.kernel is None or self.kernel.requires_vector_input

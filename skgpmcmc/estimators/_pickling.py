@@ -84,17 +84,15 @@ def from_plain(value: Any) -> Any:
 
 
 def with_structure(state: dict[str, Any]) -> dict[str, Any]:
-    """Return a saved state as this version saves it.
+    """Return the state of a fitted estimator as this version has it.
 
-    Version 0.1.0 saved a grid, or None, in place of the structure of the covariance.
+    Version 0.1.0 had a grid, or None, in place of the structure of the covariance.
     """
     if "_grid" not in state:
         return state
     state = dict(state)
     grid = state.pop("_grid")
-    fields = {} if grid is None else {"grid": grid}
-    name = (DenseStructure if grid is None else GridStructure).__name__
-    return state | {"_structure": {_KIND: name, "fields": fields}}
+    return state | {"_structure": DenseStructure() if grid is None else GridStructure(grid)}
 
 
 def _convert(value: Any, change: _Change, done: dict[int, tuple[Any, Any]]) -> Any:
