@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._base import AnyPseudoPosterior, Covariance, Factor
+from ._base import AnyPseudoPosterior, Covariance, Factor, PseudoPosteriorWithVariances
 from ._dense import DenseCovariance, KernelCovariance
 from ._dense_structure import DenseStructure, make_covariance
 from ._factor import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
@@ -38,6 +38,7 @@ __all__ = [
     "NoiseSplit",
     "PseudoPosterior",
     "PseudoPosteriorFactory",
+    "PseudoPosteriorWithVariances",
     "StationaryCovariance",
     "check_hyperparameters",
     "check_kernel",

@@ -69,6 +69,13 @@ class AnyPseudoPosterior(Protocol):
         """Return U^-T eta for the columns of eta."""
 
 
+class PseudoPosteriorWithVariances(AnyPseudoPosterior, Protocol):
+    """What structures with the capability ``"marginal variances"`` have."""
+
+    def marginal_variance(self) -> Array:
+        """Return the diagonal of L U^-T U^-1 L^T, the variances of the latent variables."""
+
+
 #: The form in which a covariance keeps its square root.
 F = TypeVar("F", bound=Factor)
 

@@ -1,4 +1,4 @@
-"""What "auto" stands for: grids, representations, updates of the hyperparameters."""
+"""What "auto" stands for: covariance structures, representations, updates of theta, warm-up."""
 
 from __future__ import annotations
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
-from .._covariance import PseudoPosteriorFactory
 from .._linalg import Array
 from .._model._model import Workspace
 from .._model._state import LatentState
@@ -217,12 +217,10 @@ class _PropagatedSites(Adaptation):
     workspace : Workspace
         The chain's buffers and counters.
     factory : PseudoPosteriorFactory
-        The representation's; its buffers are overwritten.
+        The representation's, in whatever form; its buffers are overwritten.
     """
 
-    def __init__(
-        self, noise: FrozenNoise, workspace: Workspace, factory: PseudoPosteriorFactory
-    ) -> None:
+    def __init__(self, noise: FrozenNoise, workspace: Workspace, factory: Any) -> None:
         self._noise = noise
         self._workspace = workspace
         self._factory = factory
