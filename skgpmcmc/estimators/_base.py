@@ -167,7 +167,6 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         self,
         kernel: Kernel,
         groups: Sequence[Sequence[Likelihood]],
-        labels: Sequence[Any] | None = None,
         grid: Grid | None = None,
         **model_options: Any,
     ) -> None:
@@ -179,8 +178,6 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             Of the latent functions.
         groups : sequence of sequence of Likelihood
             Independent problems, each of one or several coupled latent functions.
-        labels : sequence, optional
-            One for each latent function, if there are several.
         grid : Grid, optional
             States that X_train_ is its points, and that the kernel separates on it.
         **model_options
@@ -212,10 +209,15 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         self.hyperparameter_update_ = update_in_use(settings, every)
         self._latent_kernel, self._jitter = kernel, models[0][0].jitter
         self._grid = grid
-        self._set_fitted(every, labels)
+        self._set_fitted(every)
 
-    def _set_fitted(self, traces: list[Trace], labels: Sequence[Any] | None) -> None:
+    def _function_labels(self) -> list[Any] | None:
+        """Return what the latent functions are called, if there are several."""
+        return None
+
+    def _set_fitted(self, traces: list[Trace]) -> None:
         """Set posterior, diagnostics and kernel at its median, and warn once if need be."""
+        labels = self._function_labels()
         if labels is None:
             self.trace_: Any = traces[0]
             self.posterior_ = traces[0].posterior()

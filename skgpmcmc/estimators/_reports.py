@@ -60,7 +60,7 @@ def quantity_names(estimator: Any, feature_names: Sequence[str] | None = None) -
     Parameters
     ----------
     estimator : fitted estimator
-        With one latent function or several: their names begin with the class.
+        With one latent function or several: their names begin with its label, such as the class.
     feature_names : sequence of str, optional
         Names of the columns; by default those that `fit` has seen, if X had names.
 
@@ -76,7 +76,7 @@ def quantity_names(estimator: Any, feature_names: Sequence[str] | None = None) -
     traces = estimator.trace_
     if not isinstance(traces, list):
         return _names_of(traces, features)
-    labels = estimator.classes_.tolist()
+    labels = estimator._function_labels()
     return [
         f"{label}: {name}"
         for label, trace in zip(labels, traces, strict=True)
