@@ -35,7 +35,13 @@ class AdditiveNoise(Likelihood):
 
     def at_new_rows(self, n_rows: int, y: ArrayLike | None = None, **per_row: PerRow) -> Self:
         """Return the likelihood of new observations; see `Likelihood.at_new_rows`."""
-        if "known_variance" in per_row and np.ndim(getattr(self, self.fixed_scale)):
+        if np.ndim(getattr(self, self.fixed_scale)):
+            if "known_variance" not in per_row:
+                raise ValueError(
+                    f"{self.fixed_scale} differs between the training rows of this "
+                    f"{type(self).__name__}, so new rows need the noise that they have: pass "
+                    "known_variance=..., one number or one for each new row."
+                )
             per_row = {self.fixed_scale: 0.0, **per_row}
         return super().at_new_rows(n_rows, y, **per_row)
 
@@ -104,6 +110,7 @@ class AdditiveNoise(Likelihood):
         self, mean: NDArray, variance: NDArray, params: ArrayLike = (), **per_row: PerRow
     ) -> NDArray:
         """Return the expectation of f; see `Likelihood.predictive_mean`."""
+        self.at_new_rows(mean.shape[1], **per_row)  # checks names
         return np.asarray(mean.mean(axis=0))
 
     def predictive_sample(

@@ -26,9 +26,9 @@ class Likelihood(NewObservations, ABC):
     ``log L(f) = sum_k w_k log p(y_k | f[latent_index[k]])``. A likelihood holds its data and knows
     nothing of covariances. Several observations may share one latent value.
 
-    Only `pointwise` has to be written, and where y is no real number `support`. Worth overriding for speed: `log_likelihood` (the innermost
-    loop of every sampler), `per_latent` (called by every generic fit), `derivatives`,
-    `moment_sites` or `laplace_sites`.
+    Only `pointwise` has to be written, and where y is no real number `support`. Worth overriding
+    for speed: `log_likelihood` (the innermost loop of every sampler), `per_latent` (called by
+    every generic fit), `derivatives`, `moment_sites` or `laplace_sites`.
 
     Parameters
     ----------

@@ -36,8 +36,8 @@ _TO_SERIES = np.array(
 _N_HALVINGS = 60
 # Counts are summed one by one, in blocks that grow.
 _FIRST_BLOCK = 64
-_MOST_COUNTS = 2**17
-_NEGLIGIBLE = 1e-12
+_MOST_COUNTS = 2**14
+_NEGLIGIBLE = 1e-8
 
 
 class Distribution(Protocol):
@@ -102,8 +102,8 @@ class RealDistribution:
         with np.errstate(all="ignore"):
             values = self._log_density(y.ravel()).reshape(-1, *t.shape)
             values = values + np.log(self._scale * np.cosh(t))
-        values = np.where(np.isnan(values), -np.inf, values).swapaxes(0, 1)
-        return _Cells(low, high, np.exp(values), values.max(axis=2))
+            values = np.where(np.isnan(values), -np.inf, values).swapaxes(0, 1)
+            return _Cells(low, high, np.exp(values), values.max(axis=2))
 
     def _halve(self, cells: _Cells, which: NDArray[np.bool_]) -> tuple[_Cells, NDArray[np.bool_]]:
         """Halve some cells; return also which of the new cells are to be halved again.
@@ -113,7 +113,8 @@ class RealDistribution:
         whole = cells.select(which)
         middle = 0.5 * (whole.low + whole.high)
         left, right = self._evaluate(whole.low, middle), self._evaluate(middle, whole.high)
-        error = (left.masses() + right.masses() - whole.masses()).mean(axis=1)
+        with np.errstate(invalid="ignore"):  # of what is no density
+            error = (left.masses() + right.masses() - whole.masses()).mean(axis=1)
         again = (np.abs(error) > _TOLERANCE) & (whole.high - whole.low > _NARROWEST)
         kept = cells.select(~which)
         pairs = zip(kept, left, right, strict=True)
@@ -233,8 +234,8 @@ class CountDistribution:
 
     def exceedance(self, threshold: float) -> float:
         """Return the probability of larger counts."""
-        if threshold < 0.0:
-            return 1.0
+        if threshold < 0.0 or threshold == math.inf:
+            return float(threshold < 0.0)
         while not self._ends and threshold >= len(self._up_to):
             self._extend()
         last = int(min(threshold, len(self._up_to) - 1.0))
@@ -262,8 +263,10 @@ class CountDistribution:
             masses = np.exp(self._log_density(counts)).mean(axis=0)
         self._masses = np.append(self._masses, masses)
         self._up_to = np.cumsum(self._masses)
-        # The mean too must not miss what is left.
-        self._ends = bool(self._up_to[-1] > 0.5 and counts @ masses < _NEGLIGIBLE)
+        # What follows matters less than this block, which is as long as all before it; to the mean
+        # too.
+        mean = float(np.arange(last) @ self._masses)
+        self._ends = bool(self._up_to[-1] > 0.5 and counts @ masses <= _NEGLIGIBLE * mean)
 
 
 class LabelDistribution:
