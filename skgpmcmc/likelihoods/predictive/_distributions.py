@@ -27,6 +27,7 @@ _MASS_ERROR, _LARGEST_MASS_ERROR = 1e-6, 1e-3
 _EDGES = np.array([0.0, 1.0, 3.0, 8.0, 30.0, 100.0, 300.0])
 _EDGES = np.concatenate([-_EDGES[:0:-1], _EDGES])
 _MAX_ROUNDS = 100
+_MOST_CELLS = 1000
 _NARROWEST = 1e-13
 _NODES, _WEIGHTS = legendre.leggauss(10)
 # Row k: the weights that make the k-th Legendre coefficient of the values at the nodes.
@@ -81,7 +82,7 @@ class RealDistribution:
         for _ in range(_MAX_ROUNDS):
             if not unsettled.any():
                 unsettled = cells.around_missing()
-            if not unsettled.any():
+            if not unsettled.any() or len(unsettled) > _MOST_CELLS:
                 break
             cells, unsettled = self._halve(cells, unsettled)
         each = cells.masses().sum(axis=0)
