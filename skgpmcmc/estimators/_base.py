@@ -86,6 +86,9 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
+    # What several latent functions stand for, in `to_arviz`; see `_function_labels`.
+    _function_dimension: ClassVar[str] = "function"
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = self._takes_vectors()

@@ -38,6 +38,7 @@ _EachFunction = tuple[Array, ...]
 class ClassPredictions(ClassifierMixin, LatentPredictions):
     """What a fitted classifier predicts; not for direct use."""
 
+    _function_dimension = "class"
     # Set by fit.
     classes_: NDArray
     n_classes_: int
