@@ -120,7 +120,11 @@ def predict_log_density(
     See `predict_mean`.
     """
     draws, X = _draws_and_rows(model, trace, X, max_draws)
-    y = check_vector(y, "y", len(X))
+    y = check_vector(y, "y")
+    if len(y) != len(X):
+        raise ValueError(
+            f"y must have one element for each of the {len(X)} rows of X; got {len(y)}."
+        )
 
     def log_density(rows: slice, *moments: Array, **some: Any) -> Array:
         return model.likelihood.predictive_log_density(y[rows], *moments, **some)

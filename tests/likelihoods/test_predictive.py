@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import LIKELIHOODS
 from scipy import special, stats
 
 from skgpmcmc.exceptions import MissingCapabilityError
@@ -168,6 +169,22 @@ def test_draws_are_of_the_predictive_distribution(name, kind):
         probability = np.exp(formula.predictive_log_density(y, *arguments, **per_row))
         error = np.sqrt(probability * (1.0 - probability) / (3 * n))
         assert (np.abs(same - probability) <= 4.5 * error + 1e-12).all()
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_every_likelihood_draws_what_it_predicts(name):
+    """Also those that define `pointwise` and `sample` alone."""
+    likelihood, rng, n = LIKELIHOODS[name].make(), np.random.default_rng(0), 600
+    vectors = {key: getattr(likelihood, key) for key in likelihood.per_observation}
+    per_row = {key: value[:4] for key, value in vectors.items() if np.ndim(value)}
+    params = np.full((3, len(likelihood.parameters)), 0.7)
+    draws = np.repeat(np.arange(3), n)
+    latent = MEAN[draws].T + np.sqrt(VARIANCE[draws]).T * rng.standard_normal((4, 3 * n))
+    sample = likelihood.predictive_sample(latent, params[draws], rng, **per_row)
+    expected = likelihood.predictive_exceedance(likelihood.y[:4], MEAN, VARIANCE, params, **per_row)
+    share = (sample > likelihood.y[:4, np.newaxis]).mean(axis=1)
+    error = np.sqrt(expected * (1.0 - expected) / (3 * n))
+    assert (np.abs(share - expected) <= 4.5 * error + 1e-12).all()
 
 
 @pytest.mark.parametrize("name", ["gaussian", "gaussian-rows", "student-t-fixed", "student-t"])
