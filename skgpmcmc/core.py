@@ -1,29 +1,44 @@
 """The sampling core, for likelihoods of your own.
 
 A `LatentGaussianModel` is a kernel, inputs, a likelihood and priors; `run_chains` samples it as
-`SamplerSettings` says and returns a `Trace`; `predict_latent` goes to new inputs. The estimators
-are built of the same parts.
+`SamplerSettings` says and returns a `Trace`; `predict_latent` goes to new inputs, and
+`predict_mean`, `predict_quantiles`, `predict_log_density` and `predict_samples` to new
+observations. The estimators are built of the same parts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from ._checks import check_whole
+from ._checks import check_vector, check_whole
 from ._covariance import check_kernel_call
 from ._linalg import Array
 from ._model._inputs import as_inputs
 from ._model._model import LatentGaussianModel
+from ._prediction._dense import PosteriorDraws, likelihood_params, sample_latent
 from ._prediction._registry import posterior_draws
 from ._running._chains import run_chains
 from ._running._continuation import check_kind, check_origin
 from ._sampling._settings import SamplerSettings
 from .estimators._latent_predictions import latent_moments
+from .likelihoods._checks import check_quantiles
 from .trace import Trace
 
-__all__ = ["LatentGaussianModel", "SamplerSettings", "Trace", "predict_latent", "run_chains"]
+__all__ = [
+    "LatentGaussianModel",
+    "SamplerSettings",
+    "Trace",
+    "predict_latent",
+    "predict_log_density",
+    "predict_mean",
+    "predict_quantiles",
+    "predict_samples",
+    "run_chains",
+]
 
 
 def predict_latent(
@@ -71,6 +86,199 @@ def predict_latent(
     >>> bool(mean[0] < mean[1])
     True
     """
+    draws, X = _draws_and_rows(model, trace, X, max_draws)
+    mean, variance = latent_moments(draws, X)
+    return mean, np.sqrt(variance)
+
+
+def predict_log_density(
+    model: LatentGaussianModel, trace: Trace, X: Any, y: Any, max_draws: int = 200, **per_row: Any
+) -> Array:
+    """Return the logarithm of the predictive density, or probability, of new observations.
+
+    Parameters
+    ----------
+    model, trace, X, max_draws
+        As for `predict_latent`.
+    y : array-like of shape (n_samples,)
+        New observations.
+    **per_row
+        What else belongs to new rows, by the names in the likelihood's ``per_observation``, such
+        as ``exposure=2.0``: a number, or one for each row.
+
+    Returns
+    -------
+    log_density : ndarray of shape (n_samples,)
+        Averaged over the draws; minus infinity for what is impossible.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As by `predict_latent`, and for values of new rows that are missing or not known.
+
+    Examples
+    --------
+    See `predict_mean`.
+    """
+    draws, X = _draws_and_rows(model, trace, X, max_draws)
+    y = check_vector(y, "y")
+    if len(y) != len(X):
+        raise ValueError(
+            f"y must have one element for each of the {len(X)} rows of X; got {len(y)}."
+        )
+
+    def log_density(rows: slice, *moments: Array, **some: Any) -> Array:
+        return model.likelihood.predictive_log_density(y[rows], *moments, **some)
+
+    return _by_chunks(draws, trace, X, max_draws, log_density, per_row)
+
+
+def predict_quantiles(
+    model: LatentGaussianModel,
+    trace: Trace,
+    X: Any,
+    quantiles: Any,
+    max_draws: int = 200,
+    **per_row: Any,
+) -> Array:
+    """Return predictive quantiles of new observations.
+
+    Parameters
+    ----------
+    model, trace, X, max_draws
+        As for `predict_latent`. A likelihood that defines `pointwise` alone takes some seconds
+        for each row of X; fewer draws take less.
+    quantiles : array-like of shape (n_quantiles,)
+        Probabilities in [0, 1].
+    **per_row
+        As for `predict_log_density`.
+
+    Returns
+    -------
+    values : ndarray of shape (n_samples, n_quantiles)
+        The smallest y with at least that probability up to it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As by `predict_log_density`.
+
+    Examples
+    --------
+    See `predict_mean`.
+    """
+    draws, X = _draws_and_rows(model, trace, X, max_draws)
+    quantiles = check_quantiles(quantiles)
+
+    def values(rows: slice, *moments: Array, **some: Any) -> Array:
+        return model.likelihood.predictive_quantiles(quantiles, *moments, **some)
+
+    return _by_chunks(draws, trace, X, max_draws, values, per_row)
+
+
+def predict_mean(
+    model: LatentGaussianModel, trace: Trace, X: Any, max_draws: int = 200, **per_row: Any
+) -> Array:
+    """Return the expectation of new observations; of labels the probability of +1.
+
+    Parameters
+    ----------
+    model, trace, X, max_draws
+        As for `predict_latent`.
+    **per_row
+        As for `predict_log_density`.
+
+    Returns
+    -------
+    mean : ndarray of shape (n_samples,)
+
+    Raises
+    ------
+    ValueError, TypeError
+        As by `predict_log_density`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import stats
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> from skgpmcmc import core
+    >>> from skgpmcmc.likelihoods import Poisson
+    >>> X = np.linspace(0.0, 1.0, 9)[:, np.newaxis]
+    >>> model = core.LatentGaussianModel(
+    ...     RBF(1.0), X, Poisson([0, 1, 0, 2, 5, 9, 7, 9, 8]),
+    ...     priors={"length_scale": stats.lognorm(s=1.0)},
+    ... )
+    >>> settings = core.SamplerSettings(n_warmup=50, n_draws=50)
+    >>> trace = core.run_chains(model, settings, random_state=0)
+    >>> low, high = core.predict_mean(model, trace, [[0.0], [1.0]])
+    >>> bool(low < 3.0 < high)
+    True
+    >>> counts = core.predict_quantiles(model, trace, [[1.0]], [0.05, 0.95], exposure=2.0)
+    >>> bool(counts[0, 0] < 2.0 * high < counts[0, 1])
+    True
+    >>> log_density = core.predict_log_density(model, trace, [[1.0], [1.0]], [8, 50])
+    >>> bool(log_density[0] > log_density[1])
+    True
+    >>> core.predict_samples(model, trace, [[0.0], [1.0]], n_samples=3, random_state=0).shape
+    (2, 3)
+    """
+    draws, X = _draws_and_rows(model, trace, X, max_draws)
+
+    def mean(rows: slice, *moments: Array, **some: Any) -> Array:
+        return model.likelihood.predictive_mean(*moments, **some)
+
+    return _by_chunks(draws, trace, X, max_draws, mean, per_row)
+
+
+def predict_samples(
+    model: LatentGaussianModel,
+    trace: Trace,
+    X: Any,
+    n_samples: int = 1,
+    random_state: Any = None,
+    max_draws: int = 200,
+    **per_row: Any,
+) -> Array:
+    """Draw new observations from their predictive distribution, jointly over the rows.
+
+    Parameters
+    ----------
+    model, trace, X, max_draws
+        As for `predict_latent`.
+    n_samples : int, default=1
+        Number of draws for each row.
+    random_state : int, RandomState instance or None, default=None
+        Determines the draws.
+    **per_row
+        As for `predict_log_density`.
+
+    Returns
+    -------
+    y : ndarray of shape (n_rows, n_samples)
+
+    Raises
+    ------
+    MissingCapabilityError
+        If the likelihood does not define how to draw.
+    ValueError, TypeError
+        As by `predict_log_density`.
+
+    Examples
+    --------
+    See `predict_mean`.
+    """
+    draws, X = _draws_and_rows(model, trace, X, max_draws)
+    rng = check_random_state(random_state)
+    chosen, (latent,) = sample_latent([draws], X, n_samples, rng, None)
+    params = likelihood_params(trace, max_draws)[chosen]
+    return model.likelihood.predictive_sample(latent, params, rng, **per_row)
+
+
+def _draws_and_rows(
+    model: LatentGaussianModel, trace: Trace, X: Any, max_draws: int
+) -> tuple[PosteriorDraws, Any]:
+    """Return what predictions average over, and checked inputs."""
     check_kind("model", model, "LatentGaussianModel", "layout")
     check_origin("trace", trace, model)
     check_whole("max_draws", max_draws, 1)
@@ -82,5 +290,23 @@ def predict_latent(
         )
     check_kernel_call(model.kernel, X[:2])
     draws = posterior_draws(model.structure, model.kernel, model.X, trace, model.jitter, max_draws)
-    mean, variance = latent_moments(draws, X)
-    return mean, np.sqrt(variance)
+    return draws, X
+
+
+def _by_chunks(
+    draws: PosteriorDraws,
+    trace: Trace,
+    X: Any,
+    max_draws: int,
+    predict: Callable[..., Array],
+    per_row: Mapping[str, Any],
+) -> Array:
+    """Call a function of rows, moments of f there and parameters; join what it returns."""
+    params = likelihood_params(trace, max_draws)
+    values = {name: np.broadcast_to(value, (len(X),)) for name, value in per_row.items()}
+    return np.concatenate(
+        [
+            predict(rows, *moments, params=params, **{n: v[rows] for n, v in values.items()})
+            for rows, *moments in draws.chunks(X)
+        ]
+    )

@@ -218,6 +218,13 @@ def spread(trace: Trace, max_draws: int) -> Array:
     return np.unique(np.linspace(0, total - 1, min(max_draws, total)).round().astype(int))
 
 
+def likelihood_params(trace: Trace, max_draws: int) -> Array:
+    """Return the likelihood's parameters in these draws, (n_draws, n_parameters)."""
+    theta = trace.all_theta()[spread(trace, max_draws)]
+    rows = [trace.layout.likelihood_params(row) for row in theta]
+    return np.array(rows).reshape(len(rows), -1)
+
+
 def sample_latent(
     functions: Sequence[PosteriorDraws],
     X: Any,

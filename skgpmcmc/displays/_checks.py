@@ -44,11 +44,11 @@ class Fitted(NamedTuple):
             self.estimator.predict(seen)
 
     def functions(self) -> tuple[list[Trace], list[str] | None]:
-        """Return the trace of each latent function; and of several the classes they belong to."""
+        """Return the trace of each latent function; and of several what they are called."""
         traces = self.estimator.trace_
         if not isinstance(traces, list):
             return [traces], None
-        return traces, [str(label) for label in self.estimator.classes_.tolist()]
+        return traces, [str(label) for label in self.estimator._function_labels()]
 
     def columns(self, feature_names: Sequence[str] | None) -> list[str]:
         """Return names of the columns that the estimator sees; numbers where they have none."""

@@ -92,6 +92,9 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
+    # What several latent functions stand for, in `to_arviz`; see `_function_labels`.
+    _function_dimension: ClassVar[str] = "function"
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = self._takes_vectors()
@@ -190,7 +193,6 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         self,
         kernel: Kernel,
         groups: Sequence[Sequence[Likelihood]],
-        labels: Sequence[Any] | None = None,
         structure: CovarianceStructure = _DENSE,
         **model_options: Any,
     ) -> None:
@@ -202,8 +204,6 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             Of the latent functions.
         groups : sequence of sequence of Likelihood
             Independent problems, each of one or several coupled latent functions.
-        labels : sequence, optional
-            One for each latent function, if there are several.
         structure : CovarianceStructure
             Of the covariance at X_train_.
         **model_options
@@ -235,10 +235,15 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         self.hyperparameter_update_ = update_in_use(settings, every)
         self._latent_kernel, self._jitter = kernel, models[0][0].jitter
         self._structure = models[0][0].structure
-        self._set_fitted(every, labels)
+        self._set_fitted(every)
 
-    def _set_fitted(self, traces: list[Trace], labels: Sequence[Any] | None) -> None:
+    def _function_labels(self) -> list[Any] | None:
+        """Return what the latent functions are called, if there are several."""
+        return None
+
+    def _set_fitted(self, traces: list[Trace]) -> None:
         """Set posterior, diagnostics and kernel at its median, and warn once if need be."""
+        labels = self._function_labels()
         if labels is None:
             self.trace_: Any = traces[0]
             self.posterior_ = traces[0].posterior()

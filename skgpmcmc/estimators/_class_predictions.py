@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit, ndtri, softmax
+from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -15,15 +15,9 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from .._linalg import Array
 from .._messages import warn_user
 from .._prediction._dense import CHUNK_BYTES, sample_latent
-from ..likelihoods import Bernoulli, Binomial
+from ..exceptions import MissingCapabilityError
 from ..likelihoods._checks import check_quantiles
-from ..likelihoods.predictive._logistic import binomial_log_pmf
-from ..likelihoods.predictive._mixtures import (
-    log_mean_exp,
-    normal_nodes,
-    normal_quantiles,
-    softmax_probabilities,
-)
+from ..likelihoods.predictive._mixtures import normal_nodes, normal_quantiles
 from ._class_likelihoods import check_successes
 from ._inputs import (
     as_random_state,
@@ -36,10 +30,7 @@ from ._inputs import (
 from ._latent_predictions import LatentPredictions, latent_exceedance
 
 # For each draw; different draws have different nodes of one sequence.
-_N_SOFTMAX_NODES = 64
 _N_QUANTILE_NODES = 8
-# Squares of larger ones overflow.
-_LARGEST_LATENT = 1e150
 # Of each latent function: a number for each draw and row.
 _EachFunction = tuple[Array, ...]
 
@@ -47,13 +38,14 @@ _EachFunction = tuple[Array, ...]
 class ClassPredictions(ClassifierMixin, LatentPredictions):
     """What a fitted classifier predicts; not for direct use."""
 
-    # Set by fit. The likelihood is that of the first latent function, for the link.
+    _function_dimension = "class"
+    # Set by fit.
     classes_: NDArray
     n_classes_: int
-    _likelihood: Bernoulli | Binomial
-    _is_softmax: bool
-    _is_logit: bool
-    _had_trials: bool
+
+    def _function_labels(self) -> list[Any] | None:
+        several = sum(len(group) for group in self._observed.groups) > 1
+        return self.classes_.tolist() if several else None
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes, averaged over the posterior.
@@ -73,8 +65,7 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
             Columns in the order of `classes_`.
         """
         X = self._validate_new(X)
-        mean_probabilities = _mean_softmax if self._is_softmax else self._mean_link
-        parts = [mean_probabilities(mean, variance) for _, mean, variance in self._chunks(X)]
+        parts = [self._mean_probabilities(*moments) for _, *moments in self._chunks(X)]
         probabilities = np.concatenate(parts)
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
@@ -84,15 +75,16 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
             rows, mean, variance = zip(*chunk, strict=True)
             yield rows[0], mean, variance
 
-    def _mean_link(self, mean: _EachFunction, variance: _EachFunction) -> Array:
-        """Return the probabilities of independent models, a column for each class."""
-        columns = [
-            self._likelihood.success_probability(*moments).mean(axis=0)
-            for moments in zip(mean, variance, strict=True)
-        ]
-        if len(columns) == 1:
-            columns = [1.0 - columns[0], columns[0]]
-        probabilities = np.column_stack(columns)
+    def _mean_probabilities(self, mean: _EachFunction, variance: _EachFunction) -> Array:
+        """Return the probabilities of the groups of latent functions, a column for each class."""
+        parts, first = [], 0
+        for group in self._observed.groups:
+            functions = slice(first, first + len(group))
+            parts.append(group[0].class_probabilities(mean[functions], variance[functions]))
+            first += len(group)
+        if first == 1:
+            parts = [1.0 - parts[0], parts[0]]
+        probabilities = np.concatenate(parts, axis=1)
         vanished = probabilities.sum(axis=1) == 0.0
         if vanished.any():  # every class is next to impossible: by logarithms, at the means
             latent = np.column_stack([each.mean(axis=0) for each in mean])
@@ -101,9 +93,7 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
 
     def _shares(self, latent: Array, axis: int) -> Array:
         """Return the classes' probabilities, normalised, given their latent values."""
-        if not self._is_softmax:
-            latent = self._likelihood.log_link(np.clip(latent, -_LARGEST_LATENT, _LARGEST_LATENT))
-        return np.asarray(softmax(latent, axis=axis))
+        return np.asarray(softmax(self._likelihood.log_class_weight(latent), axis=axis))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of `predict_proba`.
@@ -224,8 +214,8 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
         threshold = check_threshold(threshold, len(X))
         functions = self._posterior_draws()
         if len(functions) == 1:
-            inverse_link = logit if self._is_logit else ndtri
-            return latent_exceedance(functions[0], X, inverse_link(np.clip(threshold, 0.0, 1.0)))
+            latent = self._likelihood.inverse_link(np.clip(threshold, 0.0, 1.0))
+            return latent_exceedance(functions[0], X, latent)
         probability = np.empty((len(X), len(functions)))
         for rows, samples in self._class_samples(X):
             probability[rows] = (samples > threshold[rows]).mean(axis=1).T
@@ -299,7 +289,8 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
 
     def _check_labels_without_trials(self, y: Any, method: str) -> None:
         """Refuse numbers of successes whose trials are missing; warn where y may be such."""
-        if not self._had_trials:
+        trials = self._observed.per_row["trials"]
+        if trials is None or (trials == 1.0).all():
             return
         way = (
             "in cross-validation, turn scikit-learn's metadata routing on and call "
@@ -378,17 +369,19 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
 
     def _log_density_of_successes(self, X: Any, y: Any, trials: Any) -> Array:
         y, trials = self._check_trials(X, y, trials)
-        if self._is_softmax or not self._is_logit:
+        log_probability = np.empty(len(X))
+        try:
+            for rows, *moments in self._posterior_draws()[0].chunks(X):
+                log_probability[rows] = self._likelihood.log_density_of_successes(
+                    y[rows], trials[rows], *moments
+                )
+        except MissingCapabilityError:
             if (trials == 1.0).all():
                 return self._log_density_of_labels(X, y)
             raise ValueError(
                 "trials need link='logit' and multi_class='one_vs_rest' here. Pass labels with "
                 "trials=1, or fit such a model."
-            )
-        log_probability = np.empty(len(X))
-        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            each = binomial_log_pmf(y[rows], trials[rows], mean, variance)
-            log_probability[rows] = log_mean_exp(each)
+            ) from None
         return log_probability
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
@@ -415,19 +408,5 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
         if len(latent) == 1:
             probability = self._likelihood.link(latent[0])
             return self.classes_[(rng.random_sample(probability.shape) < probability).astype(int)]
-        scale = softmax(latent, axis=0) if self._is_softmax else self._likelihood.link(latent)
-        bounds = np.cumsum(scale / scale.sum(axis=0), axis=0)
+        bounds = np.cumsum(self._shares(latent, axis=0), axis=0)
         return self.classes_[(rng.random_sample(bounds.shape[1:]) > bounds[:-1]).sum(axis=0)]
-
-
-def _mean_softmax(means: _EachFunction, variances: _EachFunction) -> Array:
-    """Return the softmax averaged over the draws, each with its own block of nodes."""
-    mean, variance = np.array(means), np.array(variances)
-    n_classes, n_draws, _ = mean.shape
-    total = sum(
-        softmax_probabilities(
-            mean[:, d], variance[:, d], normal_nodes(_N_SOFTMAX_NODES, n_classes, d)
-        )
-        for d in range(n_draws)
-    )
-    return np.asarray(total) / n_draws

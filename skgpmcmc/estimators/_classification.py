@@ -303,14 +303,9 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
             mean=(0.0, _MEAN_SD),
             bounds_are_set=self.kernel is not None,
         )
-        labels = None if len(groups) * len(groups[0]) == 1 else self.classes_.tolist()
         per_row = {"sample_weight": weights, "trials": trials}
         self._observed = Observed(groups, numbers, y, per_row, log_left_out(y, trials, self.link))
-        self._sample(kernel, groups, labels, defaults=defaults)
-        self._likelihood = groups[0][0]
-        # Parameters may be set anew after fit; predictions are of what was fitted.
-        self._is_softmax, self._is_logit = self.multi_class == "softmax", self.link == "logit"
-        self._had_trials = trials is not None and bool((trials != 1.0).any())
+        self._sample(kernel, groups, defaults=defaults)
         return self
 
     def _preferred_representations(self, kernel: Kernel) -> tuple[str, ...]:

@@ -10,15 +10,10 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import Array
 from .._messages import warn_user
-from .._prediction._dense import sample_latent, spread
+from .._prediction._dense import sample_latent
 from ..likelihoods._checks import check_counts, check_quantiles
-from ..likelihoods._poisson import LARGEST_RATE
-from ..likelihoods.predictive._logistic import (
-    negative_binomial_log_pmf,
-    negative_binomial_quantiles,
-)
-from ..likelihoods.predictive._mixtures import log_mean_exp, normal_quantiles
-from ..likelihoods.predictive._poisson import poisson_log_pmf, poisson_quantiles
+from ..likelihoods._counts import expected_counts
+from ..likelihoods.predictive._mixtures import normal_quantiles
 from ._inputs import (
     as_random_state,
     check_sample_weight,
@@ -27,18 +22,13 @@ from ._inputs import (
     new_vector,
 )
 from ._latent_predictions import LatentPredictions, latent_exceedance
-from ._rates import check_exposure, check_possible, deviance_reduction, expected_counts
-
-# Counts cannot tell less dispersion from none.
-SMALLEST_DISPERSION = 1e-15
+from ._rates import check_exposure, check_possible, deviance_reduction
 
 
 class CountPredictions(RegressorMixin, LatentPredictions):
     """What a fitted Cox process predicts; not for direct use."""
 
     # Set by fit. The last two are the rate of all its rows, and their mean deviance from it.
-    _is_poisson: bool
-    _fixed_dispersion: float | None
     exposure_range_: tuple[float, float]
     _constant_rate: float
     _constant_deviance: float
@@ -52,14 +42,6 @@ class CountPredictions(RegressorMixin, LatentPredictions):
                 "routing on and call set_score_request(exposure=True) beforehand.",
                 UserWarning,
             )
-
-    def _dispersions(self) -> Array:
-        """Return the dispersion of each draw that predictions average over."""
-        which = spread(self.trace_, self.max_prediction_draws)
-        if self._fixed_dispersion is not None:
-            return np.full(len(which), float(self._fixed_dispersion))
-        draws = self.posterior_["dispersion"].reshape(-1)[which]
-        return np.maximum(draws, SMALLEST_DISPERSION)
 
     def predict(self, X: Any, exposure: Any = None) -> Array:
         """Return the posterior mean of the rate, or of the counts.
@@ -80,10 +62,12 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         """
         X = self._validate_new(X)
         exposure = check_exposure(exposure, len(X), zero=True)
-        log_rate = np.empty(len(X))
-        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            log_rate[rows] = log_mean_exp(mean + 0.5 * variance)
-        return expected_counts(log_rate, exposure)
+        expected, params = np.empty(len(X)), self._params()
+        for rows, *moments in self._posterior_draws()[0].chunks(X):
+            expected[rows] = self._likelihood.predictive_mean(
+                *moments, params, exposure=exposure[rows]
+            )
+        return expected
 
     def predict_interval(self, X: Any, confidence_level: float = 0.9) -> Array:
         """Return central posterior intervals of the rate per unit of exposure.
@@ -168,16 +152,11 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         quantiles = check_quantiles(quantiles)
         X = self._validate_new(X)
         exposure = check_exposure(exposure, len(X), zero=True)
-        is_none = exposure == 0.0
-        counts = np.empty((len(X), len(quantiles)))
-        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            parts = mean, variance, np.where(is_none, 1.0, exposure)[rows]
-            counts[rows] = (
-                poisson_quantiles(*parts, quantiles)
-                if self._is_poisson
-                else negative_binomial_quantiles(*parts, self._dispersions(), quantiles)
+        counts, params = np.empty((len(X), len(quantiles))), self._params()
+        for rows, *moments in self._posterior_draws()[0].chunks(X):
+            counts[rows] = self._likelihood.predictive_quantiles(
+                quantiles, *moments, params, exposure=exposure[rows]
             )
-        counts[is_none] = 0.0
         return counts
 
     def log_predictive_density(self, X: Any, y: Any, exposure: Any = None) -> Array:
@@ -207,17 +186,11 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         check_consistent_length(X, y)
         self._warn_without_exposure(exposure, "log_predictive_density")
         exposure = check_exposure(exposure, len(X), zero=True)
-        is_none = exposure == 0.0
-        log_probability = np.empty(len(X))
-        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            parts = y[rows], mean, variance, np.where(is_none, 1.0, exposure)[rows]
-            each = (
-                poisson_log_pmf(*parts)
-                if self._is_poisson
-                else negative_binomial_log_pmf(*parts, self._dispersions())
+        log_probability, params = np.empty(len(X)), self._params()
+        for rows, *moments in self._posterior_draws()[0].chunks(X):
+            log_probability[rows] = self._likelihood.predictive_log_density(
+                y[rows], *moments, params, exposure=exposure[rows]
             )
-            log_probability[rows] = log_mean_exp(each)
-        log_probability[is_none] = np.where(y[is_none] == 0.0, 0.0, -np.inf)
         return log_probability
 
     def sample_y(
@@ -254,13 +227,8 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         chosen, (latent,) = sample_latent(
             self._posterior_draws(), X, n_samples, rng, self.memory_limit
         )
-        rate = np.minimum(expected_counts(latent, exposure[:, np.newaxis]), LARGEST_RATE)
-        if not self._is_poisson:
-            shape = 1.0 / self._dispersions()[chosen]
-            rate = np.minimum(
-                rate * rng.standard_gamma(shape, size=rate.shape) / shape, LARGEST_RATE
-            )
-        return np.asarray(rng.poisson(rate))
+        params = self._params()[chosen]
+        return self._likelihood.predictive_sample(latent, params, rng, exposure=exposure)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> float:
         """Return D^2: how much of a constant rate's Poisson deviance the predictions save.

@@ -16,11 +16,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._covariance import CovarianceStructure, DenseStructure
 from ..likelihoods import Likelihood, NegativeBinomial, Poisson
 from ..likelihoods._checks import check_counts
-from ..priors import HyperparameterSpec
+from ..likelihoods._negative_binomial import SMALLEST_DISPERSION
 from ..priors._data_scaled import DataScaledPriors, default_kernel
 from ._auto import PREFERRED_FOR_COUNTS, training_structure
 from ._base import keeps_fitted
-from ._count_predictions import SMALLEST_DISPERSION, CountPredictions
+from ._count_predictions import CountPredictions
 from ._inputs import (
     check_sample_weight,
     check_y,
@@ -34,9 +34,6 @@ from ._training_rows import Observed
 # Of the log rate. The tail of the variance v must be lighter than exp(-v / 2), or the
 # mean rate where there are no data, E exp(f), would be infinite.
 _SIGNAL_VARIANCE_PRIOR = stats.gamma(1.5, scale=1.5)
-# The square of a half-normal variable of scale 1, the coefficient of variation of rates: much
-# dispersion is unlikely, and none, Poisson's, is not far away.
-_DISPERSION_PRIOR = stats.gamma(0.5, scale=2.0)
 # Of the prior of the mean log rate, around that of a constant rate.
 _MEAN_SD = 2.0
 
@@ -305,26 +302,20 @@ class MCMCCoxProcessRegressor(CountPredictions):
             "sample_weight": weights,
             "n_latent": len(self.X_train_),
         }
-        # Parameters may be set anew after fit; predictions are of what was fitted.
-        self._is_poisson = self.likelihood == "poisson"
-        self._fixed_dispersion = None if self._is_poisson else self.dispersion
         likelihood: Likelihood = (
             Poisson(y, exposure, **options)
-            if self._is_poisson
+            if self.likelihood == "poisson"
             else NegativeBinomial(y, exposure, self.dispersion, **options)
         )
-        scaled = DataScaledPriors(
+        defaults = DataScaledPriors(
             kernel,
             distinct,
             _SIGNAL_VARIANCE_PRIOR.mean(),
             signal_variance_prior=_SIGNAL_VARIANCE_PRIOR,
             mean=(float(np.log(rate)), _MEAN_SD),
             bounds_are_set=self.kernel is not None,
+            likelihood=likelihood,
         )
-
-        def defaults(spec: HyperparameterSpec, element: int) -> Any:
-            return _DISPERSION_PRIOR if spec.name == "dispersion" else scaled(spec, element)
-
         self.exposure_range_ = float(exposure.min()), float(exposure.max())
         per_row = {"sample_weight": weights, "exposure": exposure}
         self._observed = Observed([[likelihood]], numbers, y, per_row)

@@ -7,14 +7,25 @@ from typing import Any
 import numpy as np
 
 from .._linalg import Array
-from .._prediction._dense import PosteriorDraws, check_covariance_memory
+from .._prediction._dense import PosteriorDraws, check_covariance_memory, likelihood_params
 from .._prediction._registry import posterior_draws
+from ..likelihoods import Likelihood
 from ..likelihoods.predictive._mixtures import normal_exceedance, total_moments
 from ._base import BaseMCMCGaussianProcess
 
 
 class LatentPredictions(BaseMCMCGaussianProcess):
     """What estimators predict with: draws, and the latent function; not for direct use."""
+
+    @property
+    def _likelihood(self) -> Any:
+        """The likelihood of the first latent function, as `fit` made it."""
+        first: Likelihood = self._observed.groups[0][0]
+        return first
+
+    def _params(self) -> Array:
+        """Return its parameters in each draw that predictions average over."""
+        return likelihood_params(self._traces[0][0], self.max_prediction_draws)
 
     def _posterior_draws(self) -> list[PosteriorDraws]:
         """Return what predictions average over, for each latent function, in parallel."""

@@ -13,23 +13,8 @@ from ._inputs import number_per_row
 # Of the overall rate and its reciprocal, and of weighted counts: more ends in overflow.
 _LARGEST_UNIT = 1e100
 _LARGEST_WEIGHTED_COUNT = 1e16
-# exp() of more than that over- or underflows.
-_LARGEST_LOG_RATE = 700.0
 # The sum of weighted deviances from larger ones, or smaller than the reciprocal, would overflow.
 _LARGEST_EXPECTATION = 1e280
-
-
-def expected_counts(log_rate: Array, exposure: Array) -> Array:
-    """Return exposure exp(log rate): infinity only where that is too large for a float.
-
-    Without exposure it is 0, however large the rate is.
-    """
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        expected = exposure * np.exp(log_rate)
-        extreme = np.abs(log_rate) > _LARGEST_LOG_RATE  # on its own; the product may be none
-        sums = log_rate[extreme] + np.log(np.broadcast_to(exposure, log_rate.shape)[extreme])
-        expected[extreme] = np.exp(sums)
-    return expected
 
 
 def check_exposure(exposure: Any, n_samples: int, *, zero: bool = False) -> Array:

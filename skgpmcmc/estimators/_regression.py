@@ -289,7 +289,7 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         split = split_white_noise(kernel)
         self.X_train_, index = share_latents(X, split.latent)
         self._noise_is_given = noise_variance is not None
-        self._noise_likelihood, specs = noise_likelihood(
+        likelihood, specs = noise_likelihood(
             y,
             self._in_units_of_the_model(noise, variance),
             split,
@@ -309,9 +309,10 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
             mean=(centre, np.sqrt(variance)),
             bounds_are_set=self.kernel is not None,
             names=split.names,
+            likelihood=likelihood,
         )
         self._observed = Observed(
-            [[self._noise_likelihood]],
+            [[likelihood]],
             numbers,
             given,
             {
@@ -323,11 +324,9 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
             scale=self._y_scale,
         )
         self._split = split
-        # Parameters may be set anew after fit; predictions are of what was fitted.
-        self._is_gaussian, self._fixed_nu = self.likelihood == "gaussian", self.degrees_of_freedom
         self._sample(
             split.latent,
-            [[self._noise_likelihood]],
+            [[likelihood]],
             defaults=defaults,
             names=split.names,
             parameter_specs=specs,

@@ -60,7 +60,7 @@ def quantity_names(estimator: Any, feature_names: Sequence[str] | None = None) -
     Parameters
     ----------
     estimator : fitted estimator
-        With one latent function or several: their names begin with the class.
+        With one latent function or several: their names begin with its label, such as the class.
     feature_names : sequence of str, optional
         Names of the columns; by default those that `fit` has seen, if X had names.
 
@@ -76,7 +76,7 @@ def quantity_names(estimator: Any, feature_names: Sequence[str] | None = None) -
     traces = estimator.trace_
     if not isinstance(traces, list):
         return _names_of(traces, features)
-    labels = estimator.classes_.tolist()
+    labels = estimator._function_labels()
     return [
         f"{label}: {name}"
         for label, trace in zip(labels, traces, strict=True)
@@ -216,8 +216,8 @@ def _groups(estimator: Any) -> dict[str, Variables]:
     by_row: dict[str, Any] = {"point_of_row": observed.places(), **observed.per_row}
     return {
         "posterior": _posterior(estimator, observed),
-        "log_likelihood": {"y": _each_class(log_likelihoods, "row")},
-        "sample_stats": {"lp": _each_class(densities)},
+        "log_likelihood": {"y": _each_function(estimator, log_likelihoods, "row")},
+        "sample_stats": {"lp": _each_function(estimator, densities)},
         # Lists of labels are arrays of a type that files can hold.
         "observed_data": {"y": (["row"], np.asarray(observed.y.tolist()))},
         "constant_data": _inputs(estimator, observed)
@@ -230,8 +230,8 @@ def _coordinates(estimator: Any) -> dict[str, Any]:
     coordinates: dict[str, Any] = {"row": estimator._observed.numbers}
     if hasattr(estimator, "feature_names_in_"):
         coordinates["feature"] = estimator.feature_names_in_.tolist()
-    if hasattr(estimator, "classes_"):
-        coordinates["class"] = estimator.classes_.tolist()
+    if estimator._function_labels() is not None:
+        coordinates[estimator._function_dimension] = estimator._function_labels()
     return coordinates
 
 
@@ -250,15 +250,17 @@ def _posterior(estimator: Any, observed: Observed) -> Variables:
         is_vector = draws.ndim == 3
         of_features = is_vector and draws.shape[2] == _n_features(estimator)
         inner = ["feature" if of_features else f"{name}_element"] if is_vector else []
-        variables[name] = _each_class([trace.posterior()[name] for trace in traces], *inner)
-    return variables | {"latent": _each_class(latents, "point")}
+        values = [trace.posterior()[name] for trace in traces]
+        variables[name] = _each_function(estimator, values, *inner)
+    return variables | {"latent": _each_function(estimator, latents, "point")}
 
 
-def _each_class(values: list[Array], *inner: str) -> tuple[list[str], Array]:
-    """Return dimensions and draws, with an axis for classes if there are several."""
+def _each_function(estimator: Any, values: list[Array], *inner: str) -> tuple[list[str], Array]:
+    """Return dimensions and draws, with an axis for latent functions if there are several."""
     if len(values) == 1:
         return ["chain", "draw", *inner], values[0]
-    return ["chain", "draw", "class", *inner], np.stack(values, axis=2)
+    dimension = estimator._function_dimension
+    return ["chain", "draw", dimension, *inner], np.stack(values, axis=2)
 
 
 def _n_features(estimator: Any) -> int | None:

@@ -12,21 +12,10 @@ from sklearn.utils.validation import check_consistent_length
 from .._checks import check_rows
 from .._covariance import NoiseSplit
 from .._linalg import Array
-from .._prediction._dense import PosteriorDraws, check_covariance_memory, sample_latent, spread
+from .._prediction._dense import PosteriorDraws, check_covariance_memory, sample_latent
 from .._prediction._registry import predictions_of
-from ..likelihoods import Likelihood
 from ..likelihoods._checks import as_floats, check_quantiles
-from ..likelihoods.predictive._mixtures import (
-    log_mean_exp,
-    normal_exceedance,
-    normal_log_density,
-    normal_quantiles,
-)
-from ..likelihoods.predictive._student_t import (
-    student_t_exceedance,
-    student_t_log_density,
-    student_t_quantiles,
-)
+from ..representations import is_usable
 from ._inputs import (
     as_random_state,
     check_sample_weight,
@@ -45,47 +34,38 @@ from ._latent_predictions import (
 class TargetPredictions(RegressorMixin, LatentPredictions):
     """What a fitted regressor predicts; not for direct use."""
 
-    # Set by fit: the units in which the model is fitted, and its noise.
+    # Set by fit: the units in which the model is fitted, and the kernel's white noise.
     _y_mean: float
     _y_scale: float
     _split: NoiseSplit
-    _noise_likelihood: Likelihood
-    _is_gaussian: bool
-    _fixed_nu: float | None
 
     def _all_posterior_draws(self) -> list[PosteriorDraws]:
-        if not self._is_gaussian:
+        if not is_usable("marginal", self._likelihood):
             return super()._all_posterior_draws()
         draws = predictions_of(self._structure).from_gaussian(
             self._latent_kernel,
             self._structure.conditioned_on(self.X_train_),
             self.trace_,
-            self._noise_likelihood,
+            self._likelihood,
             self._jitter,
             self.max_prediction_draws,
         )
         return [draws]
 
-    def _noise(self) -> tuple[Array, Array]:
-        """Return squared scale and degrees of freedom (inf: normal) of new noise, each draw."""
-        which = spread(self.trace_, self.max_prediction_draws)
+    def _known_variance(self) -> float:
+        """Return the noise of new rows that is not sampled, in the units of the model.
+
+        It is the kernel's white noise, without `alpha` and `noise_variance`.
+        """
         noise = self._split.noise
-        level = np.full(len(which), 0.0 if noise is None else noise.noise_level)
-        if self._split.noise_name in self.posterior_:
-            level = self.posterior_[self._split.noise_name].reshape(-1)[which]
-        nu = np.full(len(which), np.inf)
-        if not self._is_gaussian:
-            nu = np.full(len(which), self._fixed_nu or 0.0)
-            if self._fixed_nu is None:
-                nu = self.posterior_["degrees_of_freedom"].reshape(-1)[which]
-        return level, nu
+        is_sampled = "noise_level" in self._likelihood.parameters
+        return 0.0 if noise is None or is_sampled else noise.noise_level
 
     def _noise_variance(self) -> float:
         """Return the variance of new noise, averaged over the draws."""
-        level, nu = self._noise()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            factor = np.where(np.isinf(nu), 1.0, np.where(nu > 2.0, nu / (nu - 2.0), np.inf))
-            return float(np.where(level > 0.0, level * factor, 0.0).mean())
+        known, params = self._known_variance(), self._params()
+        each = self._likelihood.noise_variance_of_draws(1, params, known_variance=known)
+        return float(each[:, 0].mean())
 
     def predict(
         self, X: Any, return_std: bool = False, return_cov: bool = False
@@ -198,13 +178,12 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
         """
         quantiles = check_quantiles(quantiles)
         X = self._validate_new(X)
-        level, nu = self._noise()
+        known, params = self._known_variance(), self._params()
         values = np.empty((len(X), len(quantiles)))
-        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            if _is_normal(level, nu):
-                values[rows] = normal_quantiles(mean, variance + level[:, None], quantiles)
-            else:
-                values[rows] = student_t_quantiles(mean, variance, level, nu, quantiles)
+        for rows, *moments in self._posterior_draws()[0].chunks(X):
+            values[rows] = self._likelihood.predictive_quantiles(
+                quantiles, *moments, params, known_variance=known
+            )
         return self._y_mean + self._y_scale * values
 
     def predict_exceedance(self, X: Any, threshold: Any) -> Array:
@@ -244,13 +223,11 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
         threshold = check_threshold(threshold, len(X))
         with np.errstate(over="ignore"):
             threshold = (threshold - self._y_mean) / self._y_scale
-        level, nu = self._noise()
+        known, params = self._known_variance(), self._params()
         probability = np.empty(len(X))
-        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            probability[rows] = (
-                normal_exceedance(threshold[rows], mean, variance + level[:, None])
-                if _is_normal(level, nu)
-                else student_t_exceedance(threshold[rows], mean, variance, level, nu)
+        for rows, *moments in self._posterior_draws()[0].chunks(X):
+            probability[rows] = self._likelihood.predictive_exceedance(
+                threshold[rows], *moments, params, known_variance=known
             )
         return probability
 
@@ -274,14 +251,12 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
         X = self._validate_new(X)
         y = _new_targets(X, y)
         scaled = (y - self._y_mean) / self._y_scale
-        level, nu = self._noise()
+        known, params = self._known_variance(), self._params()
         density = np.empty(len(X))
-        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
-            if _is_normal(level, nu):
-                each = normal_log_density(scaled[rows], mean, variance + level[:, None])
-            else:
-                each = student_t_log_density(scaled[rows], mean, variance, level, nu)
-            density[rows] = log_mean_exp(each)
+        for rows, *moments in self._posterior_draws()[0].chunks(X):
+            density[rows] = self._likelihood.predictive_log_density(
+                scaled[rows], *moments, params, known_variance=known
+            )
         return density - np.log(self._y_scale)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
@@ -308,13 +283,9 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
         draws, (latent,) = sample_latent(
             self._posterior_draws(), X, n_samples, rng, self.memory_limit
         )
-        level, nu = (values[draws] for values in self._noise())
-        noise = rng.standard_normal(latent.shape)
-        finite = np.isfinite(nu)
-        if finite.any():
-            degrees = nu[finite]
-            noise[:, finite] /= np.sqrt(rng.chisquare(degrees, (len(X), len(degrees))) / degrees)
-        return self._y_mean + self._y_scale * (latent + np.sqrt(level) * noise)
+        known, params = self._known_variance(), self._params()[draws]
+        y = self._likelihood.predictive_sample(latent, params, rng, known_variance=known)
+        return self._y_mean + self._y_scale * y
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2, the share of the variance of y that the predictive mean explains.
@@ -345,8 +316,3 @@ def _new_targets(X: Any, y: Any) -> Array:
     check_rows(y, np.isfinite(y), "y", "finite")
     check_consistent_length(X, y)
     return y
-
-
-def _is_normal(level: Array, nu: Array) -> bool:
-    """Whether new noise of these squared scales and degrees of freedom is normal, or none."""
-    return bool(np.isinf(nu).all() or not level.any())

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from .._linalg import Array
 from ..likelihoods import Likelihood
@@ -67,40 +65,7 @@ class Observed:
         values = np.empty((first.n_chains, first.n_draws, len(self.y)))
         for draw in np.ndindex(values.shape[:2]):
             latents = [trace.latent[draw] for trace in traces]
-            if len(group) > 1:
-                each = softmax_rows(group, latents)
-            else:
-                params = first.layout.likelihood_params(first.theta[draw])
-                each = _weighted_rows(group[0], latents[0], params)
+            params = first.layout.likelihood_params(first.theta[draw])
+            each = group[0].log_likelihood_of_rows(group, latents, params)
             values[draw] = each.reshape(-1, len(self.y)).sum(axis=0)
         return values
-
-
-def softmax_rows(group: Sequence[Any], latents: Sequence[Array]) -> Array:
-    """Return the weighted log probability of each row's class given all latent functions.
-
-    Parameters
-    ----------
-    group : sequence of SoftmaxClass
-        Of each class: 1 where a row is of the class.
-    latents : sequence of ndarray of shape (n_latent,)
-        Of each class.
-    """
-    first = group[0]
-    classes = np.argmax([likelihood.y for likelihood in group], axis=0)
-    at_rows = (
-        np.stack(latents)
-        if first.latent_index is None
-        else np.stack(latents)[:, first.latent_index]
-    )
-    values = log_softmax(at_rows, axis=0)[classes, np.arange(len(classes))]
-    return values if first.sample_weight is None else first.sample_weight * values
-
-
-def _weighted_rows(likelihood: Likelihood, latent: Array, params: tuple[float, ...]) -> Array:
-    index, weights = likelihood.latent_index, likelihood.sample_weight
-    values = likelihood.pointwise(latent if index is None else latent[index], params)
-    if weights is None:
-        return values
-    # Zero times minus infinity would be NaN.
-    return np.multiply(weights, values, where=weights > 0.0, out=np.zeros_like(weights))

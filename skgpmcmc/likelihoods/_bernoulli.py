@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_rows
 from ..exceptions import MissingCapabilityError
-from ._base import Likelihood, Params
+from ._base import Params
+from ._new_observations import PerRow
 from ._sites import Sites
+from ._successes import Successes
 
 
-class Bernoulli(Likelihood):
+class Bernoulli(Successes):
     """Labels -1 and +1 with P(y = +1) a symmetric, increasing function of the latent value.
 
-    A subclass defines `pointwise`, `success_probability`, `link` and `log_link`. For the
-    parameters see `Likelihood`.
+    A subclass defines `pointwise`, `success_probability`, `link`, `log_link` and
+    `inverse_link`. For the parameters see `Likelihood`.
     """
+
+    support = "labels"
 
     def __init__(
         self,
@@ -58,27 +60,32 @@ class Bernoulli(Likelihood):
         uniform = np.random.default_rng(rng).random(self.y.size)
         return np.where(uniform < probability, 1.0, -1.0)
 
-    @abstractmethod
-    def success_probability(self, mean: ArrayLike, variance: ArrayLike) -> NDArray:
-        """Probability of the label +1 for a latent value that is uncertain.
+    def log_density_given_draws(
+        self,
+        y: ArrayLike,
+        mean: NDArray,
+        variance: NDArray,
+        params: ArrayLike = (),
+        **per_row: PerRow,
+    ) -> NDArray:
+        """Log probability of new labels given each draw; see `Likelihood`."""
+        new = self.at_new_rows(mean.shape[1], y, **per_row)
+        with np.errstate(divide="ignore"):
+            return np.log(self.success_probability(new.y * mean, variance))
 
-        Parameters
-        ----------
-        mean, variance : array-like, broadcast together
-            Of the Gaussian distribution of the latent value; variance >= 0.
+    def predictive_mean(
+        self, mean: NDArray, variance: NDArray, params: ArrayLike = (), **per_row: PerRow
+    ) -> NDArray:
+        """Probability of a new label +1; see `Likelihood.predictive_mean`."""
+        return np.asarray(self.success_probability(mean, variance).mean(axis=0))
 
-        Returns
-        -------
-        ndarray
-            E[P(y = +1 | f)], f ~ N(mean, variance), in [0, 1].
-        """
-
-    @staticmethod
-    @abstractmethod
-    def link(latent: NDArray) -> NDArray:
-        """P(y = +1 | latent)."""
-
-    @staticmethod
-    @abstractmethod
-    def log_link(latent: NDArray) -> NDArray:
-        """Logarithm of `link`, also where that is zero in floating point."""
+    def predictive_sample(
+        self,
+        latent: NDArray,
+        params: ArrayLike,
+        rng: np.random.Generator | np.random.RandomState,
+        **per_row: PerRow,
+    ) -> NDArray:
+        """Draw new labels given latent values; see `Likelihood.predictive_sample`."""
+        probability = self.link(latent)
+        return np.where(rng.uniform(size=probability.shape) < probability, 1.0, -1.0)

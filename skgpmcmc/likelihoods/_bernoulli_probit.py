@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import erfcx, log_ndtr, ndtr, ndtri_exp
+from scipy.special import erfcx, log_ndtr, ndtr, ndtri, ndtri_exp
 
 from ._augmentation import GaussianGivenAuxiliaries, SiteLikelihood
 from ._base import Params
@@ -51,6 +51,7 @@ class BernoulliProbit(Bernoulli):
 
     link = staticmethod(ndtr)
     log_link = staticmethod(log_ndtr)
+    inverse_link = staticmethod(ndtri)
 
     def pointwise(self, latent: NDArray, params: Params = ()) -> NDArray:
         """Log probability of each label; see `Likelihood.pointwise`."""

@@ -9,8 +9,10 @@ from .._checks import check_vector
 from ._base import Params
 from ._checks import check_counts, check_trials
 from ._logistic import Logistic
+from ._new_observations import PerRow
 from ._sites import Sites
 from ._special import log_binomial
+from .predictive._logistic import binomial_log_pmf
 
 
 class Binomial(Logistic):
@@ -48,6 +50,7 @@ class Binomial(Logistic):
     array([1.2, 0. ])
     """
 
+    support = "counts"
     per_observation = ("trials",)
 
     def __init__(
@@ -66,8 +69,11 @@ class Binomial(Logistic):
         )
 
     def _refresh(self) -> None:
-        self._count(self.y, self.trials - self.y)
-        self._log_coefficient = log_binomial(self.y, self.trials - self.y + 1.0)
+        failures = np.maximum(self.trials - self.y, 0.0)
+        self._count(self.y, failures)
+        coefficient = log_binomial(self.y, failures + 1.0)
+        # New rows are asked for numbers of successes that are impossible.
+        self._log_coefficient = np.where(self.y <= self.trials, coefficient, -np.inf)
         self._latent_coefficient = self._sum_per_latent(self._weighted(self._log_coefficient))
         self._constant = float(self._latent_coefficient.sum())
 
@@ -103,3 +109,47 @@ class Binomial(Logistic):
         probability = self.link(self._at_observations(latent))
         draws = np.random.default_rng(rng).binomial(self.trials.astype(np.int64), probability)
         return draws.astype(float)
+
+    def log_density_given_draws(
+        self,
+        y: ArrayLike,
+        mean: NDArray,
+        variance: NDArray,
+        params: ArrayLike = (),
+        **per_row: PerRow,
+    ) -> NDArray:
+        """Log probability of new numbers of successes given each draw; see `Likelihood`."""
+        new = self.at_new_rows(mean.shape[1], y, **per_row)
+        possible = new.y <= new.trials
+        values = binomial_log_pmf(np.where(possible, new.y, 0.0), new.trials, mean, variance)
+        return np.where(possible, values, -np.inf)
+
+    def predictive_quantiles(
+        self,
+        quantiles: ArrayLike,
+        mean: NDArray,
+        variance: NDArray,
+        params: ArrayLike = (),
+        **per_row: PerRow,
+    ) -> NDArray:
+        """Quantiles of numbers of successes, at most the trials; see `Likelihood`."""
+        values = super().predictive_quantiles(quantiles, mean, variance, params, **per_row)
+        return np.minimum(values, self.at_new_rows(mean.shape[1], **per_row).trials[:, np.newaxis])
+
+    def predictive_mean(
+        self, mean: NDArray, variance: NDArray, params: ArrayLike = (), **per_row: PerRow
+    ) -> NDArray:
+        """Return expected numbers of successes; see `Likelihood.predictive_mean`."""
+        trials = self.at_new_rows(mean.shape[1], **per_row).trials
+        return np.asarray(trials * self.success_probability(mean, variance).mean(axis=0))
+
+    def predictive_sample(
+        self,
+        latent: NDArray,
+        params: ArrayLike,
+        rng: np.random.Generator | np.random.RandomState,
+        **per_row: PerRow,
+    ) -> NDArray:
+        """Draw numbers of successes; see `Likelihood.predictive_sample`."""
+        trials = self.at_new_rows(len(latent), **per_row).trials.astype(np.int64)
+        return rng.binomial(trials[:, np.newaxis], self.link(latent)).astype(float)

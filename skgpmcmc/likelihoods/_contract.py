@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._base import Likelihood
+from .predictive._distributions import DISTRIBUTIONS
 
 _METHODS = ("pointwise", "per_latent", "log_likelihood", "derivatives")
 
@@ -29,7 +30,8 @@ def check_likelihood(likelihood: Likelihood) -> None:
         For anything that is no likelihood, if ``parameters`` is one string, or if a method does
         not take ``(latent, params)``.
     ValueError
-        If a method returns anything but real numbers of the right shape.
+        If a method returns anything but real numbers of the right shape, or ``support`` is no
+        support that there is.
     """
     _check_kind(likelihood)
     name, parameters = type(likelihood).__name__, likelihood.parameters
@@ -37,6 +39,12 @@ def check_likelihood(likelihood: Likelihood) -> None:
         raise TypeError(
             f"{name}.parameters must be a tuple of names; got {parameters!r}. For one parameter "
             f"write ({parameters!r},)."
+        )
+    support = getattr(likelihood, "support", "real")
+    if support not in DISTRIBUTIONS:
+        raise ValueError(
+            f"{name}.support must be one of {', '.join(map(repr, DISTRIBUTIONS))}, what y can be; "
+            f"got {support!r}."
         )
     for method in _METHODS:
         _check_signature(f"{name}.{method}", getattr(likelihood, method))

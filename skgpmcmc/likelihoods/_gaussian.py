@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_rows, check_vector
-from ._base import Likelihood, Params
+from ._additive_noise import AdditiveNoise
+from ._base import Params
 from ._checks import as_floats
 from ._sites import Sites
+from .predictive._mixtures import normal_exceedance, normal_log_density, normal_quantiles
 
 _LOG_2PI = math.log(2.0 * math.pi)
 
@@ -29,7 +31,7 @@ class Sums(NamedTuple):
     log_scale: float  # sum_k w_k log(2 pi v_k)
 
 
-class Gaussian(Likelihood):
+class Gaussian(AdditiveNoise):
     """Observations with additive Gaussian noise, ``y_k ~ N(f, known_variance_k + noise)``.
 
     Parameters
@@ -74,6 +76,7 @@ class Gaussian(Likelihood):
     """
 
     per_observation = ("noise_variance", "known_variance")
+    fixed_scale = "noise_variance"
 
     def __init__(
         self,
@@ -195,6 +198,42 @@ class Gaussian(Likelihood):
         """Draw one observation per row; see `Likelihood.sample`."""
         noise = np.random.default_rng(rng).standard_normal(self.y.size)
         return self._at_observations(latent) + np.sqrt(self._variance(params)) * noise
+
+    def _log_density(
+        self, y: NDArray, mean: NDArray, variance: NDArray, scale2: NDArray, params: NDArray
+    ) -> NDArray:
+        return normal_log_density(y, mean, variance + scale2[:, np.newaxis])
+
+    def _quantiles(
+        self,
+        mean: NDArray,
+        variance: NDArray,
+        scale2: NDArray,
+        params: NDArray,
+        quantiles: ArrayLike,
+    ) -> NDArray:
+        return normal_quantiles(mean, variance + scale2[:, np.newaxis], quantiles)
+
+    def _exceedance(
+        self,
+        threshold: NDArray,
+        mean: NDArray,
+        variance: NDArray,
+        scale2: NDArray,
+        params: NDArray,
+    ) -> NDArray:
+        return normal_exceedance(threshold, mean, variance + scale2[:, np.newaxis])
+
+    def _draw_standard(
+        self,
+        shape: tuple[int, ...],
+        params: NDArray,
+        rng: np.random.Generator | np.random.RandomState,
+    ) -> NDArray:
+        return rng.standard_normal(shape)
+
+    def _variance_factor(self, params: NDArray) -> NDArray:
+        return np.ones(len(params))
 
 
 def check_noise_variance(value: ArrayLike | None, name: str, n_obs: int) -> float | NDArray | None:

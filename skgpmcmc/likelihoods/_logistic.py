@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit, ndtr
+from scipy.special import expit, log_expit, logit, ndtr
 
 from ._augmentation import GaussianGivenAuxiliaries, SiteLikelihood
-from ._base import Likelihood, Params
+from ._base import Params
 from ._polya_gamma import polya_gamma
 from ._sites import Sites
+from ._successes import Successes
+from .predictive._logistic import binomial_log_pmf
+from .predictive._mixtures import log_mean_exp
 
 
-class Logistic(Likelihood):
+class Logistic(Successes):
     """P(success) = 1 / (1 + exp(-f)); the likelihood is that of the numbers of successes.
 
     A subclass defines `pointwise`, and calls `_count` in `_refresh`. For the parameters see
@@ -21,6 +24,7 @@ class Logistic(Likelihood):
 
     link = staticmethod(expit)
     log_link = staticmethod(log_expit)
+    inverse_link = staticmethod(logit)
 
     def _count(self, successes: NDArray, failures: NDArray) -> None:
         """Sum what was observed, both (n_obs,), for each latent value."""
@@ -54,6 +58,12 @@ class Logistic(Likelihood):
         success, failure = expit(latent), expit(-np.asarray(latent))
         gradient = self._n_successes * failure - self._n_failures * success
         return gradient, -self._n_trials * success * failure
+
+    def log_density_of_successes(
+        self, y: NDArray, trials: NDArray, mean: NDArray, variance: NDArray
+    ) -> NDArray:
+        """Log probability of numbers of successes; see `Successes`."""
+        return log_mean_exp(binomial_log_pmf(y, trials, mean, variance))
 
     def augment(
         self, latent: NDArray, params: Params, rng: np.random.Generator

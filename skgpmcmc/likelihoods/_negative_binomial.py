@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 from scipy.special import expit, wrightomega
 
 from .._checks import check_vector
 from ._augmentation import GaussianGivenAuxiliaries, SiteLikelihood
-from ._base import Likelihood, Params
+from ._base import Params
 from ._checks import check_counts, check_exposure, positive_or_none
-from ._poisson import LARGEST_RATE
+from ._counts import LARGEST_RATE, Counts
 from ._polya_gamma import polya_gamma
 from ._sites import Sites
 from ._special import log_binomial
+from .predictive._logistic import negative_binomial_log_pmf, negative_binomial_quantiles
 
 _SMALLEST = float(np.finfo(float).tiny)
+# New counts cannot tell less dispersion from none.
+SMALLEST_DISPERSION = 1e-15
+# The square of a half-normal variable of scale 1, the coefficient of variation of rates: much
+# dispersion is unlikely, and none, Poisson's, is not far away.
+_DISPERSION_PRIOR = stats.gamma(0.5, scale=2.0)
 # Newton steps towards the modes of site posteriors. Over a longer one the curvature may change
 # by more than a factor e.
 _MOST_STEPS = 50
@@ -25,7 +33,7 @@ _LONGEST_STEP = 1.0
 _SMALLEST_STEP = 1e-9
 
 
-class NegativeBinomial(Likelihood):
+class NegativeBinomial(Counts):
     """Counts with log rate f that vary more than Poisson's.
 
     Mean ``mu = exposure * exp(f)``, variance ``mu + dispersion * mu^2``: Poisson counts whose
@@ -74,7 +82,6 @@ class NegativeBinomial(Likelihood):
 
     site_fit = "laplace"
     holds_parameters = True
-    per_observation = ("exposure",)
 
     def __init__(
         self,
@@ -246,6 +253,39 @@ class NegativeBinomial(Likelihood):
         rate = np.exp(self._at_observations(latent) + self._offset)
         rate *= generator.standard_gamma(shape, size=self.y.size) / shape
         return generator.poisson(np.minimum(rate, LARGEST_RATE)).astype(float)
+
+    def default_prior(self, name: str) -> Any:
+        """Gamma distributed with shape 1/2 and scale 2; see `Likelihood.default_prior`."""
+        return _DISPERSION_PRIOR
+
+    def _dispersions(self, params: NDArray) -> NDArray:
+        """Return the dispersion of each draw."""
+        if self.dispersion is not None:
+            return np.full(len(params), self.dispersion)
+        return np.maximum(params[:, 0], SMALLEST_DISPERSION)
+
+    def _log_pmf(
+        self, y: NDArray, mean: NDArray, variance: NDArray, exposure: NDArray, params: NDArray
+    ) -> NDArray:
+        return negative_binomial_log_pmf(y, mean, variance, exposure, self._dispersions(params))
+
+    def _quantiles(
+        self,
+        quantiles: ArrayLike,
+        mean: NDArray,
+        variance: NDArray,
+        exposure: NDArray,
+        params: NDArray,
+    ) -> NDArray:
+        dispersion = self._dispersions(params)
+        return negative_binomial_quantiles(mean, variance, exposure, dispersion, quantiles)
+
+    def _draw(
+        self, rate: NDArray, params: NDArray, rng: np.random.Generator | np.random.RandomState
+    ) -> NDArray:
+        shape = 1.0 / self._dispersions(params)
+        rate = rate * rng.standard_gamma(shape, size=rate.shape) / shape
+        return np.asarray(rng.poisson(np.minimum(rate, LARGEST_RATE)))
 
 
 def _check_dispersion(value: float | None) -> float | None:

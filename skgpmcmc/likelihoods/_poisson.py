@@ -7,18 +7,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, wrightomega
 
 from .._checks import check_vector
-from ._base import Likelihood, Params
+from ._base import Params
 from ._checks import check_counts, check_exposure
+from ._counts import LARGEST_RATE, Counts
 from ._sites import Sites
+from .predictive._poisson import poisson_log_pmf, poisson_quantiles
 
 # exp() of anything larger overflows. Clipping the latent there keeps a log likelihood that is
 # hugely negative without a floating-point warning, and costs less than silencing one.
 _LARGEST_LOG_RATE = 709.0
-# Poisson draws of numpy end here.
-LARGEST_RATE = 9e18
 
 
-class Poisson(Likelihood):
+class Poisson(Counts):
     """Counts with log rate f: ``y ~ Poisson(exposure * exp(f))``.
 
     Parameters
@@ -56,7 +56,6 @@ class Poisson(Likelihood):
     """
 
     site_fit = "laplace"
-    per_observation = ("exposure",)
 
     def __init__(
         self,
@@ -131,3 +130,23 @@ class Poisson(Likelihood):
         rate = np.exp(self._at_observations(latent))
         rate = rate if self.exposure is None else self.exposure * rate
         return np.random.default_rng(rng).poisson(np.minimum(rate, LARGEST_RATE)).astype(float)
+
+    def _log_pmf(
+        self, y: NDArray, mean: NDArray, variance: NDArray, exposure: NDArray, params: NDArray
+    ) -> NDArray:
+        return poisson_log_pmf(y, mean, variance, exposure)
+
+    def _quantiles(
+        self,
+        quantiles: ArrayLike,
+        mean: NDArray,
+        variance: NDArray,
+        exposure: NDArray,
+        params: NDArray,
+    ) -> NDArray:
+        return poisson_quantiles(mean, variance, exposure, quantiles)
+
+    def _draw(
+        self, rate: NDArray, params: NDArray, rng: np.random.Generator | np.random.RandomState
+    ) -> NDArray:
+        return np.asarray(rng.poisson(rate))

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
+from scipy.special import log_softmax, logsumexp
 
+from ..exceptions import MissingCapabilityError
 from ._augmentation import GaussianGivenAuxiliaries, SiteLikelihood
-from ._base import Params
+from ._base import Likelihood, Params
 from ._bernoulli_logit import BernoulliLogit
+from ._new_observations import PerRow
 from ._sites import Sites
+from .predictive._mixtures import mean_softmax
 
 
 class SoftmaxClass(BernoulliLogit):
@@ -87,3 +90,71 @@ class SoftmaxClass(BernoulliLogit):
         mean = np.asarray(prior_mean, dtype=float) - offset
         sites = super().moment_sites(mean, prior_variance, params)
         return Sites(sites.precision, sites.shift + offset * sites.precision)
+
+    def log_likelihood_of_rows(
+        self, group: Sequence[Likelihood], latents: Sequence[NDArray], params: Params = ()
+    ) -> NDArray:
+        """Weighted log probability of each row's class; see `Likelihood`.
+
+        The group has one likelihood for each class.
+        """
+        classes = np.argmax([likelihood.y for likelihood in group], axis=0)
+        at_rows = self._at_observations(np.stack(latents))
+        values = log_softmax(at_rows, axis=0)[classes, np.arange(len(classes))]
+        return self._weighted(values)
+
+    def class_probabilities(self, mean: Sequence[NDArray], variance: Sequence[NDArray]) -> NDArray:
+        """Probabilities of all classes, averaged over draws; see `Successes`."""
+        return mean_softmax(np.array(mean), np.array(variance))
+
+    def log_class_weight(self, latent: NDArray) -> NDArray:
+        """Return the latent value itself; see `Successes`."""
+        return latent
+
+    def log_density_of_successes(
+        self, y: NDArray, trials: NDArray, mean: NDArray, variance: NDArray
+    ) -> NDArray:
+        """Not available for one class alone.
+
+        Raises
+        ------
+        MissingCapabilityError
+            Always.
+        """
+        raise self._needs_all_classes()
+
+    def log_density_given_draws(
+        self,
+        y: ArrayLike,
+        mean: NDArray,
+        variance: NDArray,
+        params: ArrayLike = (),
+        **per_row: PerRow,
+    ) -> NDArray:
+        """Not available for one class alone; see `class_probabilities`.
+
+        Raises
+        ------
+        MissingCapabilityError
+            Always.
+        """
+        raise self._needs_all_classes()
+
+    def predictive_mean(
+        self, mean: NDArray, variance: NDArray, params: ArrayLike = (), **per_row: PerRow
+    ) -> NDArray:
+        """Not available for one class alone; see `class_probabilities`.
+
+        Raises
+        ------
+        MissingCapabilityError
+            Always.
+        """
+        raise self._needs_all_classes()
+
+    @staticmethod
+    def _needs_all_classes() -> MissingCapabilityError:
+        return MissingCapabilityError(
+            "SoftmaxClass depends on the latent functions of all classes, and has no predictions "
+            "from one of them alone. class_probabilities takes all."
+        )

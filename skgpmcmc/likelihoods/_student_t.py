@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
 from .._checks import check_vector
+from ._additive_noise import AdditiveNoise
 from ._augmentation import GaussianGivenAuxiliaries, StudentTGivenPrecisions
 from ._base import Likelihood, Params
 from ._checks import positive_or_none
 from ._gaussian import check_known_variance, check_noise_variance
 from ._sites import Sites
+from .predictive._student_t import (
+    student_t_exceedance,
+    student_t_log_density,
+    student_t_quantiles,
+)
 
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _SMALLEST = float(np.finfo(float).tiny)
+# From 2 upwards the variance exists.
+_DEGREES_OF_FREEDOM_PRIOR = stats.gamma(2.0, loc=2.0, scale=10.0)
 
 # log Gamma(x + 1/2) - log Gamma(x) - log(x) / 2 is a series in odd powers of 1/x. From this x on
 # its first terms are exact to rounding, and the difference of the two logarithms is not.
@@ -30,7 +40,7 @@ _DROP = 40.0
 _LARGEST_MIXTURE_NU = 500.0
 
 
-class StudentT(Likelihood):
+class StudentT(AdditiveNoise):
     """Observations with Student-t noise: ``y_k = f + sqrt(known_variance_k + noise) * t_nu``.
 
     A robust alternative to `Gaussian`: an observation far from the others has little influence.
@@ -75,6 +85,7 @@ class StudentT(Likelihood):
     """
 
     per_observation = ("scale2", "known_variance")
+    fixed_scale = "scale2"
 
     def __init__(
         self,
@@ -220,6 +231,58 @@ class StudentT(Likelihood):
         scale2, nu = self._scale_and_shape(params)
         noise = np.random.default_rng(rng).standard_t(nu, size=self.y.size)
         return self._at_observations(latent) + np.sqrt(scale2) * noise
+
+    def default_prior(self, name: str) -> Any:
+        """Of the degrees of freedom 2 plus a gamma variable; see `Likelihood.default_prior`."""
+        return _DEGREES_OF_FREEDOM_PRIOR if name == "degrees_of_freedom" else None
+
+    def _degrees_of_freedom(self, params: NDArray) -> NDArray:
+        """Return nu in each draw."""
+        if self.degrees_of_freedom is not None:
+            return np.full(len(params), self.degrees_of_freedom)
+        return params[:, self.parameters.index("degrees_of_freedom")]
+
+    def _log_density(
+        self, y: NDArray, mean: NDArray, variance: NDArray, scale2: NDArray, params: NDArray
+    ) -> NDArray:
+        nu = self._degrees_of_freedom(params)
+        return student_t_log_density(y, mean, variance, scale2, nu)
+
+    def _quantiles(
+        self,
+        mean: NDArray,
+        variance: NDArray,
+        scale2: NDArray,
+        params: NDArray,
+        quantiles: ArrayLike,
+    ) -> NDArray:
+        nu = self._degrees_of_freedom(params)
+        return student_t_quantiles(mean, variance, scale2, nu, quantiles)
+
+    def _exceedance(
+        self,
+        threshold: NDArray,
+        mean: NDArray,
+        variance: NDArray,
+        scale2: NDArray,
+        params: NDArray,
+    ) -> NDArray:
+        nu = self._degrees_of_freedom(params)
+        return student_t_exceedance(threshold, mean, variance, scale2, nu)
+
+    def _draw_standard(
+        self,
+        shape: tuple[int, ...],
+        params: NDArray,
+        rng: np.random.Generator | np.random.RandomState,
+    ) -> NDArray:
+        nu = self._degrees_of_freedom(params)
+        return np.asarray(rng.standard_normal(shape) / np.sqrt(rng.chisquare(nu, shape) / nu))
+
+    def _variance_factor(self, params: NDArray) -> NDArray:
+        nu = self._degrees_of_freedom(params)
+        with np.errstate(divide="ignore"):
+            return np.where(nu > 2.0, nu / (nu - 2.0), np.inf)
 
 
 def _check_degrees_of_freedom(value: float | None) -> float | None:

@@ -39,7 +39,7 @@ class DataScaledPriors:
       of dimensions, with ARD divided by the square of `ard_factor`;
     - the signal variance: median `signal_variance`, log-sd `signal_variance_sd`;
     - the noise level: median `noise_level`, log-sd 2;
-    - degrees of freedom: gamma (shape 2, scale 10) from 2 upwards, where the variance exists;
+    - the likelihood's own parameters, where it has a default prior: this;
     - a constant mean: normal;
     - everything else, length scales of periodic kernels among it (they have no unit): median at
       the value the kernel was given, log-sd 1.5.
@@ -65,6 +65,8 @@ class DataScaledPriors:
         Location and standard deviation of the prior of a constant mean.
     names : mapping, optional
         Name of a hyperparameter in `kernel` -> the name it goes by.
+    likelihood : Likelihood, optional
+        Whose method `default_prior` is asked for its own parameters.
     bounds_are_set : bool
         Whether bounds other than scikit-learn's default are the user's wish.
     """
@@ -82,7 +84,10 @@ class DataScaledPriors:
         mean: tuple[float, float] = (0.0, 1.0),
         bounds_are_set: bool,
         names: Mapping[str, str] | None = None,
+        likelihood: Any = None,
     ) -> None:
+        parameters = () if likelihood is None else likelihood.parameters
+        self._of_likelihood = {name: likelihood.default_prior(name) for name in parameters}
         self._bounds_are_set = bounds_are_set
         values = kernel.get_params()
         self._values = {
@@ -105,8 +110,8 @@ class DataScaledPriors:
         """Return the prior of one element of a hyperparameter."""
         if spec.name == "mean":
             return stats.norm(*self._mean)
-        if spec.name == "degrees_of_freedom":
-            return stats.gamma(2.0, loc=2.0, scale=10.0)
+        if self._of_likelihood.get(spec.name) is not None:
+            return self._of_likelihood[spec.name]
         bounds = None if spec.bounds is None else tuple(spec.bounds[element])
         if self._bounds_are_set and bounds not in (None, SKLEARN_BOUNDS):
             return log_uniform_default(spec, element)

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from skgpmcmc import MCMCCoxProcessRegressor
 from skgpmcmc.datasets import load_coal_mining
 from skgpmcmc.diagnostics import mcse_mean
-from skgpmcmc.estimators._rates import expected_counts
+from skgpmcmc.likelihoods._counts import expected_counts
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

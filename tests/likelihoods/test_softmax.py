@@ -116,6 +116,53 @@ def test_likelihood_given_the_others_is_the_softmax():
     assert difference == pytest.approx(joint(latent[0]) - joint(other), rel=ELEMENTWISE)
 
 
+@pytest.mark.parametrize("n_classes", [2, 4, 5])
+def test_every_class_is_updated_given_all_others(n_classes):
+    """Not the first and the last of the others alone: three classes could not tell."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, n_classes, len(X_SMALL))
+    settings = SamplerSettings("surr-site", n_latent_updates=1)
+    chains = []
+    for c in range(n_classes):
+        likelihood = SoftmaxClass(np.where(labels == c, 1.0, -1.0), n_classes)
+        model = make_model(likelihood, priors=KERNEL_PRIORS, mean="zero")
+        chains.append(Chain.start(model, settings, rng))
+    group = ChainGroup(chains, rng)
+    for number, chain in enumerate(group._in_turn()):
+        chain.iterate()
+        latent = np.array([each.state.latent for each in group.chains])
+        others = np.delete(latent, number, axis=0)
+        sign = np.where(labels == number, 1.0, -1.0)
+        margin = latent[number] - logsumexp(others, axis=0)
+        expected = -np.log1p(np.exp(-sign * margin)).sum()
+        assert chain.state.log_likelihood == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4, 5])
+def test_rows_of_a_group_have_the_probability_of_their_class(n_classes):
+    rng = np.random.default_rng(1)
+    index, weights = np.array([0, 2, 1, 0, 2]), np.array([1.0, 0.5, 3.0, 2.0, 1.0])
+    labels = rng.integers(0, n_classes, 5)
+    group = [
+        SoftmaxClass(
+            np.where(labels == c, 1.0, -1.0), n_classes, latent_index=index, sample_weight=weights
+        )
+        for c in range(n_classes)
+    ]
+    latents = rng.normal(size=(n_classes, 3))
+    share = np.exp(latents) / np.exp(latents).sum(axis=0)
+    found = group[0].log_likelihood_of_rows(group, list(latents))
+    np.testing.assert_allclose(found, weights * np.log(share[labels, index]), rtol=1e-12)
+    flat = group[0].class_probabilities(latents[:, None], 0.0 * latents[:, None])
+    np.testing.assert_allclose(flat, share.T, rtol=1e-12)
+
+
+def test_rows_of_a_group_that_is_none():
+    group = [BernoulliLogit([1.0]), BernoulliLogit([1.0])]
+    with pytest.raises(MissingCapabilityError, match="one latent function, not on 2"):
+        group[0].log_likelihood_of_rows(group, [np.zeros(1)] * 2)
+
+
 def test_sites_are_those_at_equal_latent_values():
     signs = np.array([1.0, -1.0])
     sites = SoftmaxClass(signs, 4).fit_sites(0.3, 2.0)

@@ -17,6 +17,8 @@ from ._lattice_sums import HALF_LOG_2PI
 from ._normal import Noise, exceedance_with_noise, quantiles_with_noise
 from ._root_search import by_row
 
+# For each draw; different draws have different nodes of one sequence.
+_N_SOFTMAX_NODES = 64
 # Shifts Sobol points, multiples of 2^-30, by half the spacing of 2^13 of them and off zero.
 _SHIFT = 2.0**-14 + 2.0**-32
 
@@ -187,6 +189,28 @@ def softmax_probabilities(mean: Array, variance: Array, nodes: Array) -> Array:
         # Python's sum adds class by class, whatever the number of rows.
         total += weights / sum(weights)
     return np.ascontiguousarray((total / sum(total)).T)
+
+
+def mean_softmax(mean: Array, variance: Array) -> Array:
+    """Return the expected softmax averaged over the draws, each with its own block of nodes.
+
+    Parameters
+    ----------
+    mean, variance : ndarray of shape (n_classes, n_draws, n_rows)
+        Of the latent function of each class.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_rows, n_classes)
+    """
+    n_classes, n_draws, _ = mean.shape
+    total = sum(
+        softmax_probabilities(
+            mean[:, d], variance[:, d], normal_nodes(_N_SOFTMAX_NODES, n_classes, d)
+        )
+        for d in range(n_draws)
+    )
+    return np.asarray(total) / n_draws
 
 
 def normal_nodes(n_nodes: int, n_dims: int, block: int) -> Array:

@@ -1,0 +1,54 @@
+"""Estimators saved by 0.1.0, which kept copies of what their likelihood knows."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from skgpmcmc import (
+    MCMCCoxProcessRegressor,
+    MCMCGaussianProcessClassifier,
+    MCMCGaussianProcessRegressor,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+SHORT = {"n_chains": 2, "n_warmup": 5, "n_draws": 5, "random_state": 0}
+X = np.linspace(-2.0, 2.0, 12)[:, np.newaxis]
+COUNTS = np.random.default_rng(0).poisson(3.0, 12)
+
+#: Fitted estimator, and the attributes that it would have had; wrong ones would show.
+CASES = {
+    "counts": (
+        lambda: MCMCCoxProcessRegressor(likelihood="negative-binomial", **SHORT).fit(X, COUNTS),
+        {"_is_poisson": True, "_fixed_dispersion": None},
+    ),
+    "targets": (
+        lambda: MCMCGaussianProcessRegressor(likelihood="student-t", **SHORT).fit(X, COUNTS),
+        {"_is_gaussian": True, "_fixed_nu": 4.0, "_noise_likelihood": None},
+    ),
+    "classes": (
+        lambda: MCMCGaussianProcessClassifier(**SHORT).fit(X, COUNTS > 2),
+        {"_likelihood": None, "_is_softmax": True, "_is_logit": False, "_had_trials": True},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_they_predict_as_before(case):
+    make, copies = CASES[case]
+    model = make()
+    old = type(model)()
+    old.__setstate__(model.__getstate__() | copies)
+    old = pickle.loads(pickle.dumps(old))
+    for method in ("predict", "predict_latent"):
+        np.testing.assert_array_equal(getattr(old, method)(X), getattr(model, method)(X))
+    quantiles = old.predict_quantiles(X, [0.1, 0.9])
+    np.testing.assert_array_equal(quantiles, model.predict_quantiles(X, [0.1, 0.9]))
+    samples = old.sample_y(X, 5, random_state=0)
+    np.testing.assert_array_equal(samples, model.sample_y(X, 5, random_state=0))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_copies_are_kept(case):
+    make, copies = CASES[case]
+    assert not set(copies) & set(vars(make()))
