@@ -18,6 +18,11 @@ from numpy.typing import NDArray
 
 # From there on not every whole number is a double.
 _FIRST_GAP = 2.0**53
+_SUBTRACT = (
+    "Subtract a number such as the smallest one, while they are whole numbers, and the same one in "
+    "fit and predict."
+)
+_ROUND = "Round it to one that float64 holds, such as by float(...), if that is what you mean."
 # Any of them says that numpy knows how to read an object.
 _READABLE = ("__array__", "__array_interface__", "__array_struct__", "__dataframe__")
 # What is no container at all is left to those who say how many numbers they need.
@@ -101,7 +106,8 @@ def as_floats(name: str, values: Any) -> NDArray:
     TypeError
         For what holds no values in memory, or holds them in no order.
     ValueError
-        For masked and missing values, and those that are no real numbers.
+        For masked and missing values, those that are no real numbers, and whole numbers that
+        float64 cannot hold.
     """
     check_given(name, values)
     array = as_array(values)
@@ -111,6 +117,9 @@ def as_floats(name: str, values: Any) -> NDArray:
     if numbers is None:
         shown = values if array is None else array.tolist()
         raise ValueError(f"{name} must be real numbers; got {reprlib.repr(shown)}.")
+    elements = as_elements(values)
+    if elements is not None:
+        refuse_inexact(name, "it", elements, _ROUND)
     return numbers
 
 
@@ -297,15 +306,15 @@ def refuse_missing(name: str, label: str, column: NDArray) -> None:
         )
 
 
-def refuse_inexact(name: str, label: str, column: NDArray) -> None:
+def refuse_inexact(name: str, label: str, column: NDArray, advice: str = _SUBTRACT) -> None:
     """Raise a ValueError for a whole number that is no double: others would equal it."""
     row = _first_inexact(column)
     if row is not None:
+        where = f" in row {row}" if column.ndim else ""
         raise ValueError(
             f"{name} must hold numbers that float64 can hold; {label} holds "
-            f"{_shown(column.flat[row])} in row {row}, and beyond 2**53 it does not hold every "
-            "whole number. Subtract a number such as the smallest one, while they are whole "
-            "numbers, and the same one in fit and predict."
+            f"{_shown(column.flat[row])}{where}, and beyond 2**53 float64 does not hold every "
+            f"whole number. {advice}"
         )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import html
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 # Numbers outside take up less room with an exponent.
 _SMALLEST_EXPONENT, _LARGEST_EXPONENT = -5, 6
@@ -45,6 +46,10 @@ class TextTable(dict[str, Any]):
     def _note(self) -> str:
         """Return what is said below the table."""
         return ""
+
+    def copy(self) -> Self:
+        """Return a table of the same kind and content."""
+        return copy.copy(self)
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, its values not rounded.

@@ -60,6 +60,7 @@ class Line(NamedTuple):
         columns = read_columns(fitted, X)
         which = find_column(feature, names)
         numbers_of(columns[which], names[which])
+        fitted.check_missing(X)
         return cls(fitted, X, columns, names, which, held, held_at(held, columns, names))
 
     def observed(self) -> Array:
@@ -92,7 +93,7 @@ class Line(NamedTuple):
         """Return what the estimator sees as numbers; None for objects, and for other columns."""
         try:
             matrix = as_matrix("X", seen)
-        except ValueError:
+        except (TypeError, ValueError):
             return None
         return matrix if matrix.shape[1] == self.fitted.estimator.n_features_in_ else None
 

@@ -39,6 +39,7 @@ def rate_points(fitted: Fitted, X: Any) -> Array:
             raise ValueError("X is needed for a Pipeline: its steps may change the columns' units.")
         return training_rows(fitted)
     points = as_matrix("X", X)
+    fitted.check_missing(X)
     return np.sort(points, axis=0) if points.shape[1] == 1 else points
 
 

@@ -33,6 +33,16 @@ class Fitted(NamedTuple):
         """Return what the estimator sees of X."""
         return X if self.before is None else self.before.transform(X)
 
+    def check_missing(self, X: Any) -> None:
+        """Raise the error of `predict` for missing values, unless a step fills them in."""
+        seen = self.transform(X)
+        try:
+            has_holes = bool(np.isnan(as_matrix("X", seen)).any())
+        except (TypeError, ValueError):  # objects, or what predictions refuse in better words
+            return
+        if has_holes:
+            self.estimator.predict(seen)
+
     def functions(self) -> tuple[list[Trace], list[str] | None]:
         """Return the trace of each latent function; and of several the classes they belong to."""
         traces = self.estimator.trace_
@@ -138,13 +148,21 @@ def _is_level(level: Any) -> bool:
 
 
 def as_matrix(name: str, X: Any, n_columns: int | None = None, hint: str = "") -> Array:
-    """Return numbers in rows and columns; raise a ValueError, with the hint, for what is none."""
+    """Return numbers in rows and columns, NaN where missing; errors end with the hint.
+
+    Raises
+    ------
+    TypeError
+        For dates, and what holds no values in memory; as `predict` does.
+    ValueError
+        For what is no matrix of numbers.
+    """
     try:
         check_rows_of_numbers(name, X)
     except TypeError as error:
-        raise ValueError(f"{error} {hint}".rstrip()) from None
+        raise TypeError(f"{error} {hint}".rstrip()) from None
     try:
-        matrix = np.asarray(X, dtype=np.float64)
+        matrix = np.asarray(_filled(X), dtype=np.float64)
     except (TypeError, ValueError) as error:
         message = f"{name} must hold numbers, in rows and columns: {error}. {hint}"
         raise ValueError(message.rstrip()) from None
@@ -154,3 +172,8 @@ def as_matrix(name: str, X: Any, n_columns: int | None = None, hint: str = "") -
             f"{name} must have shape (n_rows, {columns}), with a row or more; got {matrix.shape}."
         )
     return matrix
+
+
+def _filled(X: Any) -> Any:
+    """Return a frame of pandas as an array: of its own data types numpy makes no NaN."""
+    return X.to_numpy(dtype=np.float64, na_value=np.nan) if hasattr(X, "iloc") else X

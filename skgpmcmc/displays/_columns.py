@@ -54,10 +54,16 @@ def _is_frame(X: Any) -> bool:
 
 def _read(series: Any) -> Column:
     kind = series.dtype.kind
-    if kind == "O" and all(isinstance(x, Real) and not isinstance(x, bool) for x in series):
-        kind = "f" if series.dtype == object else kind  # categories that are numbers stay such
-    numbers = series.to_numpy(dtype=float, na_value=np.nan) if kind in "iufb" else None
+    if series.dtype == object:  # categories that are numbers stay such
+        kind = "f" if _are_numbers(series[~series.isna()]) else kind
+    numbers = None
+    if kind in "iufb":  # None is missing, too
+        numbers = series.where(series.notna(), np.nan).to_numpy(dtype=float, na_value=np.nan)
     return Column(numbers, None if kind in "iuf" else series)
+
+
+def _are_numbers(values: Any) -> bool:
+    return len(values) > 0 and all(isinstance(x, Real) and not isinstance(x, bool) for x in values)
 
 
 def column_names(X: Any, estimator: Any, feature_names: Sequence[str] | None) -> list[str]:

@@ -14,9 +14,10 @@ from ..estimators import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
-from ..estimators._inputs import interval_ends
+from ..estimators._inputs import interval_ends, new_labels, new_vector
 from ..estimators._rates import check_exposure
-from ..likelihoods._checks import as_floats
+from ..estimators._targets import check_targets
+from ..likelihoods._checks import check_counts
 from ._text import as_label, short_number
 
 Exposures = tuple[float, float] | None
@@ -114,7 +115,7 @@ def curves(
 
 @singledispatch
 def observed(estimator: Any, y: Any, exposure: Any, target: Any) -> Array:
-    """Return what the curves are compared with, shape (n_curves, n_samples), given a vector y."""
+    """Return what the curves are compared with, shape (n_curves, n_samples); errors as of `fit`."""
     raise NotImplementedError
 
 
@@ -128,12 +129,14 @@ def _(
 ) -> Curves:
     _refuse_target(target)
     mean, intervals = _mean_and_intervals(estimator, X, levels)
-    return Curves(mean, intervals, ["mean of y"], "y", of_what="of new observations")
+    known = estimator.has_known_noise_  # by rows; nobody knows that of new ones
+    of_what = "of y without the noise given to fit" if known else "of new observations"
+    return Curves(mean, intervals, ["mean of y"], "y", of_what=of_what)
 
 
 @observed.register
 def _(estimator: MCMCGaussianProcessRegressor, y: Any, exposure: Any, target: Any) -> Array:
-    return as_floats("y", y)[None]
+    return check_targets(new_vector(y, exact=True))[None]
 
 
 @curves.register
@@ -172,7 +175,7 @@ def _(estimator: MCMCCoxProcessRegressor, y: Any, exposure: Any, target: Any) ->
             "was given exposures other than 1; got None. Pass exposure=... of the rows, or leave y "
             "out to draw no points."
         )
-    counts = as_floats("y", y)
+    counts = check_counts(new_vector(y, exact=True))
     return (counts / check_exposure(exposure, len(counts)))[None]
 
 
@@ -204,7 +207,7 @@ def _(
 
 @observed.register
 def _(estimator: MCMCGaussianProcessClassifier, y: Any, exposure: Any, target: Any) -> Array:
-    labels = np.asarray(y)
+    labels = new_labels(y)
     unknown = set(labels.tolist()) - set(estimator.classes_.tolist())
     if unknown:
         raise ValueError(

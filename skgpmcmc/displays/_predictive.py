@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length
 
 from .._checks import check_given
 from .._linalg import Array
@@ -157,9 +157,10 @@ class PredictiveDisplay:
     ) -> PredictiveDisplay:
         """Draw the predictions of a fitted estimator along one column.
 
-        Of a regressor the mean of y, and intervals of new observations, noise and all; of a
-        classifier the probability of a class and its posterior intervals; of a Cox process
-        the mean rate, its posterior intervals, and in grey the widest interval of new counts.
+        Of a regressor the mean of y, and intervals of new observations, noise and all, but for
+        noise that `fit` was given as `noise_variance` or `alpha`; of a classifier the probability
+        of a class and its posterior intervals; of a Cox process the mean rate, its posterior
+        intervals, and in grey the widest interval of new counts.
 
         Parameters
         ----------
@@ -213,11 +214,12 @@ class PredictiveDisplay:
         NotFittedError
             For an estimator that is not fitted.
         TypeError
-            For an estimator of another package.
+            For an estimator of another package, and dates in X, as `predict` has it.
         ValueError
             For an unknown column or class, one that has a single value, columns that are not
-            those of `fit`, data of the wrong shape, counts without the exposure that they
-            need, and what `convert` cannot mean.
+            those of `fit`, data of the wrong shape, missing values in y, or in X unless a
+            Pipeline fills them in, counts without the exposure that they need, and what
+            `convert` cannot mean.
 
         Warns
         -----
@@ -253,7 +255,7 @@ class PredictiveDisplay:
         if y is not None:
             check_given("y", y)
             check_consistent_length(X, y)
-            y_observed = observed(fitted.estimator, column_or_1d(y), exposure, target)
+            y_observed = observed(fitted.estimator, y, exposure, target)
         x, seen = line.points(grid_resolution)
         is_date = are_dates(convert_numbers(x, convert))
         found = curves(fitted.estimator, seen, levels, target, exposures)

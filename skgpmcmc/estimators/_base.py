@@ -20,7 +20,6 @@ from .._checks import check_container, check_rows_of_numbers, refuse_masked, ref
 from .._covariance import check_hyperparameters, check_kernel
 from .._covariance._memory import check_memory, memory_of_chain
 from .._grid import Grid
-from .._messages import shortened
 from .._model._model import LatentGaussianModel
 from .._running._checkpoint import checkpoint_directory, needed_seed
 from .._sampling._settings import SamplerSettings
@@ -31,6 +30,7 @@ from ..representations import REPRESENTATIONS, first_usable
 from ..trace import Trace
 from ._auto import follows_trajectories, on_grid, other_moves, update_in_use, without_moves
 from ._convergence import Run, warn_once
+from ._fit_name import name_of_fit
 from ._inputs import as_objects, explain_inputs
 from ._pickling import from_plain, to_plain
 from ._prior_table import PriorTable
@@ -39,8 +39,6 @@ from ._run import CallbackSupportMixin, run_chains_of, with_callbacks
 
 # First iterations of the warm-up that find the bulk of the posterior.
 _N_APPROXIMATE = 30
-# Letters of a kernel that a warning shows.
-_MOST_OF_A_KERNEL = 120
 
 
 def keeps_fitted(fit: Callable) -> Callable:
@@ -100,6 +98,25 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(from_plain(state))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; see scikit-learn.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether those of parameters that have some, such as the kernel, are returned too.
+
+        Returns
+        -------
+        params : dict
+            Name of a parameter -> value. Of `priors` that are the `priors_` of a fit, a plain
+            dictionary: within the text of an estimator these would be a table.
+        """
+        params: dict[str, Any] = super().get_params(deep)
+        if isinstance(self.priors, dict) and type(self.priors) is not dict:
+            params["priors"] = dict(self.priors)
+        return params
 
     def _takes_vectors(self) -> bool:
         return self.kernel is None or self.kernel.requires_vector_input
@@ -245,20 +262,10 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         n_draws = traces[0].n_draws
         stopped = "" if n_draws == self.n_draws else self._stopped(n_draws)
         moves = other_moves(self.representation_, self.hyperparameter_update_)
-        run = Run(traces[0].n_chains, n_draws, self.n_warmup, moves, self._described())
+        fit = name_of_fit(self, len(self._observed.numbers), getattr(self, "n_features_in_", None))
+        run = Run(traces[0].n_chains, n_draws, self.n_warmup, moves, fit)
         rows = dict(zip(quantity_names(self), self.diagnostics_.values(), strict=True))
         warn_once(rows, run, stopped, self._advice() + without_moves(traces))
-
-    def _described(self) -> str:
-        """Say which fit this is: searches make many."""
-        kernel = "the default kernel"
-        if self.kernel is not None:
-            kernel = f"the kernel {shortened(str(self.kernel), _MOST_OF_A_KERNEL)}"
-        n_rows, n_columns = len(self._observed.numbers), getattr(self, "n_features_in_", None)
-        shape = f"{n_rows} row{'s' if n_rows > 1 else ''}"
-        if n_columns is not None:
-            shape += f" and {n_columns} column{'s' if n_columns > 1 else ''}"
-        return f"the fit of {type(self).__name__} with {kernel} to {shape}"
 
     def _stopped(self, n_draws: int) -> str:
         """Say that the chains were stopped after so many draws, and how they go on."""

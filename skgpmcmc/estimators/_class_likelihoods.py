@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
 
 from .._linalg import Array
+from .._messages import warn_user
 from ..likelihoods import Bernoulli, BernoulliLogit, BernoulliProbit, Binomial, SoftmaxClass
 from ..likelihoods._checks import check_counts, check_trials
 from ..likelihoods._special import log_binomial
 from ._inputs import number_per_row
+
+# As in scikit-learn: more classes than that share of the rows, of more rows than so many, are
+# hardly meant.
+_MOST_CLASSES, _FEW_ROWS = 0.5, 20
 
 LINKS: dict[str, type[Bernoulli]] = {"logit": BernoulliLogit, "probit": BernoulliProbit}
 
@@ -91,3 +98,35 @@ def log_left_out(y: Array, trials: Array | None, link: str) -> float | Array:
     if trials is None or link == "logit":
         return 0.0
     return log_binomial(y, trials - y + 1.0)
+
+
+def check_classes(y: NDArray) -> None:
+    """Raise a ValueError for targets that are no labels; warn where they hardly are.
+
+    It takes the place of scikit-learn's warning, which some of its versions have.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+        Labels of single trials.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
+        check_classification_targets(y)
+    n_classes = len(np.unique(y))
+    if len(y) <= _FEW_ROWS or n_classes <= round(_MOST_CLASSES * len(y)):
+        return
+    is_number = y.dtype.kind in "iuf"
+    advice = "check that y are labels"
+    if is_number and y.min() >= 0 and (y == np.floor(y)).all():
+        advice = (
+            "if y are numbers of successes, pass the numbers of trials, fit(X, y, trials=...); if "
+            "they are counts of events, use MCMCCoxProcessRegressor"
+        )
+    elif is_number:
+        advice = "if y are measurements, use MCMCGaussianProcessRegressor"
+    warn_user(
+        f"y has {n_classes} different values in {len(y)} rows, and each of them is taken for a "
+        f"class of its own: {advice}.",
+        UserWarning,
+    )

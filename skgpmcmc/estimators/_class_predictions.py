@@ -324,7 +324,7 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
                 f"trials need the classes 0 and 1; the classes are {self.classes_.tolist()}. Fit "
                 "with trials, or pass labels without them."
             )
-        y = new_vector(y)
+        y = new_vector(y, exact=True)
         check_consistent_length(X, y)
         return check_successes(y, trials)
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 
 from .._linalg import Array
 from ..likelihoods import Bernoulli, Binomial
@@ -19,6 +18,7 @@ from ..priors._data_scaled import FEATURE_FACTOR, DataScaledPriors, default_kern
 from ._base import keeps_fitted
 from ._class_likelihoods import (
     LINKS,
+    check_classes,
     check_successes,
     likelihood_of_trials,
     likelihoods_of_labels,
@@ -132,9 +132,9 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
     n_classes_ : int
         How many there are.
     priors_ : PriorTable
-        A dictionary that prints as a table of families, medians, 90 % ranges and origins:
-        name of a hyperparameter -> list of the prior of each element, a frozen scipy.stats
-        distribution on the natural scale (also cut to bounds that the kernel sets).
+        A read-only dictionary that prints as a table of families, medians, 90 % ranges and
+        origins: name of a hyperparameter -> tuple of the prior of each element, a frozen
+        scipy.stats distribution on the natural scale (also cut to bounds that the kernel sets).
     posterior_ : dict
         Name of a hyperparameter -> draws on the natural scale, shape
         (n_chains, n_draws), or (n_chains, n_draws, size). With several latent functions
@@ -269,16 +269,20 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
         UserWarning
-            If all weights are far below 1, or sum to 1: they count copies of rows.
+            If all weights are far below 1, or sum to 1: they count copies of rows. If more than
+            half of over 20 rows have classes of their own: y may be numbers of successes.
         """
-        (check_labels if trials is None else check_y)(y)
+        if trials is None:
+            check_labels(y)
+        else:
+            check_y(y, exact=True)
         X, y = self._validate_training(X, y)
         weights = check_sample_weight(sample_weight, len(y))
         numbers = np.arange(len(y))
         model = {"link": self.link, "multi_class": self.multi_class}
         groups: Sequence[Sequence[Bernoulli | Binomial]]
         if trials is None:
-            check_classification_targets(y)
+            check_classes(y)
             weights, (X, y, numbers) = drop_weightless(weights, X, y, numbers)
             codes = self._set_classes(y, weights)
             self.X_train_, index = share_latents(X, self.kernel)

@@ -122,9 +122,9 @@ class MCMCCoxProcessRegressor(CountPredictions):
     Attributes
     ----------
     priors_ : PriorTable
-        A dictionary that prints as a table of families, medians, 90 % ranges and origins:
-        name of a hyperparameter -> list of the prior of each element, a frozen scipy.stats
-        distribution on the natural scale (also cut to bounds that the kernel sets).
+        A read-only dictionary that prints as a table of families, medians, 90 % ranges and
+        origins: name of a hyperparameter -> tuple of the prior of each element, a frozen
+        scipy.stats distribution on the natural scale (also cut to bounds that the kernel sets).
     posterior_ : dict
         Name of a hyperparameter -> draws on the natural scale, shape
         (n_chains, n_draws), or (n_chains, n_draws, size).

@@ -35,6 +35,10 @@ _SMALLEST_WEIGHT = 1e-100
 _SMALL_WEIGHT = 0.1
 # As in scikit-learn, rows of weight zero are checked like all others.
 _DROP_ROWS = " Drop the rows without observations; sample_weight=0 does not excuse what they hold."
+_ROUND_TARGETS = (
+    "Round y to numbers that float64 holds; from targets of a regression rather subtract a number, "
+    "such as the smallest one, while they are whole numbers."
+)
 
 
 def as_objects(X: Any) -> Any:
@@ -238,7 +242,7 @@ def check_y(y: Any, *, what: str = "a number", exact: bool = False) -> None:
         there = np.array([value is None or not is_missing(value) for value in flat], dtype=bool)
         check_rows(flat, there, "y", what, _DROP_ROWS)
     if exact:
-        refuse_inexact("y", "it", values)
+        refuse_inexact("y", "it", values, _ROUND_TARGETS)
 
 
 def check_labels(y: Any) -> None:

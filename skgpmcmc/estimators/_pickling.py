@@ -140,7 +140,7 @@ def _as_object(value: Any, convert: _Convert) -> Any:
         return cls(**fields)
     instance = cls.__new__(cls)
     if isinstance(instance, dict):
-        instance.update(fields["items"])
+        dict.update(instance, fields["items"])  # also of tables that refuse changes
         fields = fields["attributes"]
     if hasattr(instance, "__setstate__"):
         instance.__setstate__(fields)

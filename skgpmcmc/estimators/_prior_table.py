@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from ..diagnostics._text_table import TextColumn, TextTable, exponent, rounded
 from ..priors import HyperPrior, element_names
@@ -18,13 +18,19 @@ _LITTLE_MASS = 1e-3
 
 
 class PriorTable(TextTable):
-    """Priors by name: a dictionary of lists of distributions that prints as a table.
+    """Priors by name: a dictionary of tuples of distributions that prints as a table.
 
-    Made by `of`. ``table[name]`` is a list with the frozen scipy.stats distribution of each
-    element, as it was given. As text, and in `to_frame`, there is a row for each element, named
-    as in `summary`: the family, median and the 5 and 95 % quantiles of the prior in use, which is
-    cut to the bounds that the kernel sets, and its origin: ``"given"``, ``"from bounds"``
-    (log-uniform on them) or ``"default"``.
+    Made by `of`, and not to be changed: it says what was in use. ``dict(table)`` and
+    ``table | {...}`` are dictionaries that can be. ``table[name]`` is a tuple with the frozen
+    scipy.stats distribution of each element, as it was given. As text, and in `to_frame`, there
+    is a row for each element, named as in `summary`: the family, median and the 5 and 95 %
+    quantiles of the prior in use, which is cut to the bounds that the kernel sets, and its origin:
+    ``"given"``, ``"from bounds"`` (log-uniform on them) or ``"default"``.
+
+    Raises
+    ------
+    TypeError
+        For every change.
 
     Examples
     --------
@@ -52,13 +58,38 @@ class PriorTable(TextTable):
         columns : sequence of str, optional
             Names of the columns of X, if they have some.
         """
-        table = cls({name: [p.distribution for p in group] for name, group in priors.items()})
-        table._rows = {
+        distributions = {
+            name: tuple(prior.distribution for prior in group) for name, group in priors.items()
+        }
+        rows = {
             element: _describe(prior)
             for name, group in priors.items()
             for element, prior in zip(element_names(name, len(group), columns), group, strict=True)
         }
+        return cls._restore(distributions, rows)
+
+    @classmethod
+    def _restore(
+        cls, distributions: Mapping[str, Sequence[Any]], rows: dict[str, dict[str, Any]]
+    ) -> PriorTable:
+        table = cls(distributions)
+        table._rows = rows
         return table
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Say how copies are made: by default a dictionary's items are set one by one."""
+        return type(self)._restore, (dict(self), self._rows)
+
+    def _refuse_change(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise a TypeError: the rows would go on to say what was in use."""
+        raise TypeError(
+            "priors_ says which priors fit has used, and cannot be changed. For other priors pass "
+            "the estimator priors=model.priors_ | {name: prior}; dict(model.priors_) is a "
+            "dictionary of your own."
+        )
+
+    __setitem__ = __delitem__ = __ior__ = _refuse_change  # type: ignore[assignment]
+    clear = pop = popitem = setdefault = update = _refuse_change  # type: ignore[assignment]
 
     def _records(self) -> Mapping[str, Mapping[str, Any]]:
         return self._rows

@@ -25,6 +25,7 @@ from ._inputs import (
 from ._target_predictions import TargetPredictions
 from ._targets import (
     DEFAULT_ALPHA,
+    Given,
     check_targets,
     known_noise,
     noise_likelihood,
@@ -125,9 +126,9 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
     Attributes
     ----------
     priors_ : PriorTable
-        A dictionary that prints as a table of families, medians, 90 % ranges and origins:
-        name of a hyperparameter -> list of the prior of each element, a frozen scipy.stats
-        distribution on the natural scale (also cut to bounds that the kernel sets).
+        A read-only dictionary that prints as a table of families, medians, 90 % ranges and
+        origins: name of a hyperparameter -> tuple of the prior of each element, a frozen
+        scipy.stats distribution on the natural scale (also cut to bounds that the kernel sets).
     posterior_ : dict
         Name of a hyperparameter -> draws on the natural scale, shape
         (n_chains, n_draws), or (n_chains, n_draws, size).
@@ -140,6 +141,9 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         The kernel at the posterior median, for reading only.
     X_train_ : array-like of shape (n_latent, n_features)
         Distinct training inputs, sorted.
+    has_known_noise_ : bool
+        Whether `fit` was given noise of rows, as `noise_variance` or `alpha`, which predictions
+        of new observations leave out.
     n_features_in_ : int
         Number of features seen by `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -273,6 +277,8 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         X, y = self._validate_training(X, y)
         y = check_targets(y)
         noise = known_noise(self.alpha, noise_variance, len(y))
+        none = DEFAULT_ALPHA if noise_variance is None else 0.0
+        self.has_known_noise_ = bool((noise > none).any())
         weights = check_sample_weight(sample_weight, len(y))
         numbers = np.arange(len(y))
         weights, (X, y, noise, numbers) = drop_weightless(weights, X, y, noise, numbers)
@@ -287,7 +293,7 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
             y,
             self._in_units_of_the_model(noise, variance),
             split,
-            name="noise_variance" if self._noise_is_given else "alpha",
+            given=self._given_noise(noise),
             kind=self.likelihood,
             degrees_of_freedom=self.degrees_of_freedom,
             latent_index=index,
@@ -334,6 +340,12 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         if self._noise_is_given:
             return noise / self._y_scale**2
         return noise * min(1.0, variance) if self._alpha_is_default() else noise
+
+    def _given_noise(self, noise: Array) -> Given:
+        """Return known noise under the name, and in the units, of what users gave."""
+        if self._noise_is_given:
+            return Given("noise_variance", noise, self._y_scale**2)
+        return Given("alpha", noise, 1.0)
 
     def _alpha_is_default(self) -> bool:
         return np.ndim(self.alpha) == 0 and self.alpha == DEFAULT_ALPHA

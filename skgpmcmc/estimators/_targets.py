@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from ._inputs import number_per_row
 _LARGEST_TARGET = 1e100
 # Of the variance of y: noise below it is not meant as noise.
 _NO_NOISE = 1e-6
+# Of a squared target and of 1: squares of targets divided by less noise would overflow.
+_SMALLEST_NOISE = 1e-290
 #: Of the regressor's alpha: it stands for no noise.
 DEFAULT_ALPHA = 1e-10
 _HINT_OF_ALPHA = (
@@ -25,6 +27,23 @@ _HINT_OF_ALPHA = (
     "default, and pass noise variances to fit(X, y, noise_variance=...), also of a search; with "
     "metadata routing on call set_fit_request(noise_variance=True) first."
 )
+
+
+class Given(NamedTuple):
+    """Known variances of the noise, as users gave them.
+
+    Attributes
+    ----------
+    name : str
+        Of the parameter.
+    values : ndarray of shape (n_rows,)
+    unit : float
+        What variances of the model are multiplied by, to be in these units.
+    """
+
+    name: str
+    values: Array
+    unit: float
 
 
 def check_targets(y: Any) -> Array:
@@ -79,7 +98,7 @@ def noise_likelihood(
     variance: Array,
     split: NoiseSplit,
     *,
-    name: str,
+    given: Given,
     kind: str,
     degrees_of_freedom: float | None,
     **options: Any,
@@ -92,8 +111,8 @@ def noise_likelihood(
         Targets, and the known variance of the noise of each.
     split : NoiseSplit
         The kernel's noise, apart from the rest of the kernel.
-    name : str
-        What users know the variance as.
+    given : Given
+        The variance as users know it.
     kind, degrees_of_freedom
         The regressor's parameters, the first of them called `likelihood`.
     **options
@@ -104,7 +123,7 @@ def noise_likelihood(
     known: Array | float = variance
     if noise is None or noise.hyperparameter_noise_level.fixed:
         fixed, known = variance + (0.0 if noise is None else noise.noise_level), 0.0
-        _check_fixed_noise(fixed, name, y, kind)
+        _check_fixed_noise(fixed, given, y, kind, options.get("sample_weight"))
     else:
         bounds = noise.hyperparameter_noise_level.bounds
         specs.append(HyperparameterSpec(split.noise_name, 1, True, bounds))
@@ -115,13 +134,27 @@ def noise_likelihood(
     return StudentT(y, fixed, degrees_of_freedom, known_variance=known, **options), specs
 
 
-def _check_fixed_noise(variance: Array, name: str, y: Array, kind: str) -> None:
-    """Raise a ValueError for noise that is none, but has to be some."""
+def _check_fixed_noise(
+    variance: Array, given: Given, y: Array, kind: str, weights: Array | None
+) -> None:
+    """Raise a ValueError for noise that is none, or next to none, but has to be some."""
+    name = given.name
     what = "positive where the kernel has no WhiteKernel, or one fixed at zero"
-    check_rows(variance, variance > 0.0, name, what)
+    check_rows(given.values, (variance > 0.0) | (given.values > 0.0), name, what)
     if kind == "student-t" and variance.max() < _NO_NOISE * max(y.var(), 1e-300):
         raise ValueError(
             "likelihood='student-t' takes its squared scale from the kernel's WhiteKernel "
             f"and {name}; the kernel has no WhiteKernel, and {name} is at most "
             f"{variance.max():.3g}. Add a WhiteKernel to the kernel, or set {name}."
+        )
+    squares = max(1.0, float(np.abs(y).max()) ** 2) * np.ones_like(y)
+    least = _SMALLEST_NOISE * squares * (1.0 if weights is None else np.maximum(1.0, weights))
+    rows = np.flatnonzero(variance < least)
+    if rows.size:
+        row = rows[np.argmin(given.values[rows])]
+        raise ValueError(
+            f"{name} is too small to compute with in double precision, and the kernel has no "
+            f"WhiteKernel that adds to it: the smallest is {given.values[row]:.3g}, and for this y "
+            f"it must be at least {least[row] * given.unit:.3g}. Raise {name}, such as to the "
+            "squared rounding error of y, or add a WhiteKernel to the kernel."
         )

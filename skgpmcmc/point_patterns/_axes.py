@@ -18,6 +18,24 @@ from ._calendar import Calendar, is_date
 _LARGEST_INTEGER = 2**53
 
 
+class Where(NamedTuple):
+    """What errors add to names of parameters, if a grid is given other events than it counted.
+
+    Attributes
+    ----------
+    values : str
+        To that of the values.
+    counted : str
+        To those of the events that were counted, and of their bins and window.
+    """
+
+    values: str
+    counted: str
+
+
+HERE = Where("", "")
+
+
 class Columns(NamedTuple):
     """Columns of events, as users pass them.
 
@@ -57,23 +75,23 @@ class Axes:
     date_axis: int | None = None
     calendar: Calendar | None = None
 
-    def numbers(self, name: str, values: Any, axis: int) -> NDArray:
+    def numbers(self, name: str, values: Any, axis: int, where: Where = HERE) -> NDArray:
         """Return values of one axis as finite floats; raise a ValueError that says what is bad."""
-        name = f"{name} of {self.labels[axis]}"
+        name = f"{name} of {self.labels[axis]}{where.values}"
         if axis == self.date_axis and self.calendar is not None:
-            return self.calendar.to_numbers(name, values)
-        return _read_numbers(name, values)
+            return self.calendar.to_numbers(name, values, where.counted)
+        return _read_numbers(name, values, where)
 
-    def inputs(self, name: str, columns: Columns) -> NDArray:
+    def inputs(self, name: str, columns: Columns, where: Where = HERE) -> NDArray:
         """Return columns of events as inputs of shape (n_events, n_axes)."""
         self.check_names(name, columns.names)
         if len(columns.values) != len(self.labels):
             raise ValueError(
-                f"{name} must have {len(self.labels)} columns, {', '.join(self.labels)}; got "
-                f"{len(columns.values)}."
+                f"{name}{where.values} must have {len(self.labels)} columns, "
+                f"{', '.join(self.labels)}; got {len(columns.values)}."
             )
         return np.column_stack(
-            [self.numbers(name, column, axis) for axis, column in enumerate(columns.values)]
+            [self.numbers(name, column, axis, where) for axis, column in enumerate(columns.values)]
         )
 
     def check_names(self, name: str, names: tuple[Any, ...] | None) -> None:
@@ -238,13 +256,13 @@ def _entries(values: Any) -> list[Any]:
         return []
 
 
-def _read_numbers(name: str, values: Any) -> NDArray:
+def _read_numbers(name: str, values: Any, where: Where) -> NDArray:
     check_given(name, values)
     array = np.asarray(values)
     if is_date(array):
         raise ValueError(
-            f"{name} holds dates, but the events are numbers. Pass both as dates, or both as "
-            "numbers."
+            f"{name} holds dates, but the events{where.counted} are numbers. Pass both as dates, "
+            "or both as numbers."
         )
     try:
         if array.dtype.kind not in "iufO" or any(isinstance(x, str) for x in array.flat):

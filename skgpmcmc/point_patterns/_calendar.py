@@ -71,10 +71,13 @@ class Calendar:
     source: str
     zoned: bool | None
 
-    def to_numbers(self, name: str, values: Any) -> NDArray:
-        """Return the units of time since the origin; `name` and errors as for `read_dates`."""
+    def to_numbers(self, name: str, values: Any, where: str = "") -> NDArray:
+        """Return the units of time since the origin.
+
+        Parameters and errors are those of `read_dates`; `where` is what errors add to the source.
+        """
         dates = read_dates(name, values)
-        check_same_zone(name, dates.zoned, self.source, self.zoned)
+        check_same_zone(name, dates.zoned, f"{self.source}{where}", self.zoned)
         return (dates.values - self.origin).astype(np.int64) / self.unit
 
     def to_dates(self, numbers: Any) -> NDArray[np.datetime64]:

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..likelihoods._checks import as_floats
-from ._axes import Axes, column_names, is_scalar, split_columns
+from .._checks import as_floats
+from ._axes import Axes, Where, column_names, is_scalar, split_columns
+
+# Both have a parameter `events`.
+_IN_TO_INPUTS = Where(" in to_inputs", " in bin_events")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,7 +122,7 @@ class EventGrid:
         """
         if is_scalar(events):
             events = [events]
-        return self._axes.inputs("events", split_columns("events", events))
+        return self._axes.inputs("events", split_columns("events", events), _IN_TO_INPUTS)
 
     def to_dates(self, X: Any) -> NDArray[np.datetime64]:
         """Return the dates of inputs.

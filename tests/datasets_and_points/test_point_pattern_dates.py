@@ -239,7 +239,7 @@ def test_one_list_of_dates_with_a_time_zone_and_without(both):
         bin_events(LATE, bins=[[*both, "2020-02-01T00:00Z"]])
     with pytest.raises(ValueError, match=f"^window of column 0 {words}|cannot be compared"):
         bin_events(LATE, bins=2, window=both[-2:])
-    with pytest.raises(ValueError, match=f"^events of column 0 {words}"):
+    with pytest.raises(ValueError, match=f"^events of column 0 in to_inputs {words}"):
         bin_events(LATE, bins=edges).to_inputs(both)
     if not all(isinstance(date, str) for date in both):
         with pytest.raises(ValueError, match=f"^events of column 0 {words}"):
@@ -307,3 +307,36 @@ def test_missing_dates_have_no_time_zone():
     for missing in (None, np.datetime64("NaT"), float("nan")):
         with pytest.raises(ValueError, match=r"\(NaT\), but holds 1 of 3, the first as entry 2"):
             bin_events([*LATE, missing], bins=[AWARE_EDGES])
+
+
+@pytest.mark.parametrize(
+    ("source", "spec"),
+    [
+        ("events of column 0", {"bins": 2}),
+        ("bins of column 0", {"bins": [AWARE_EDGES]}),
+        ("window of column 0", {"bins": 3, "window": (AWARE_EDGES[0], AWARE_EDGES[-1])}),
+        ("origin", {"bins": 2, "origin": AWARE_EDGES[0]}),
+    ],
+)
+def test_other_events_are_told_from_those_of_the_grid(source, spec):
+    zoned = bin_events(LATE, **spec)
+    words = f"^events of column 0 in to_inputs cannot be compared with {source} in bin_events: "
+    words += f"the dates of {source} in bin_events have a time zone, those of events of column 0 "
+    with pytest.raises(ValueError, match=words + "in to_inputs have none"):
+        zoned.to_inputs(EARLY)
+
+
+@pytest.mark.parametrize("bad", [[0.5], ["soon"], 3, [None, EARLY[0]], ["0001-01-01", "300000"]])
+def test_what_is_no_date_is_told_from_the_events_of_the_grid(bad):
+    with pytest.raises(ValueError, match=r"^events of column 0 in to_inputs must "):
+        bin_events(EARLY, bins=2).to_inputs(bad)
+
+
+def test_dates_for_a_grid_of_numbers_name_both_functions():
+    cells = bin_events([0.0, 1.0], bins=2)
+    words = "^events of column 0 in to_inputs holds dates, but the events in bin_events are numbers"
+    for dates in (EARLY, EARLY[0], EDGES):
+        with pytest.raises(ValueError, match=words):
+            cells.to_inputs(dates)
+    with pytest.raises(ValueError, match=r"^events of column 0 in to_inputs must be finite"):
+        cells.to_inputs([np.nan])

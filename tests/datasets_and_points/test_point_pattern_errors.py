@@ -178,12 +178,12 @@ def test_conversions_name_bad_input():
     cells = bin_events(POINTS, **FINE)
     with pytest.raises(ValueError, match="to_dates needs events that were dates"):
         cells.to_dates(cells.X)
-    with pytest.raises(ValueError, match=r"events must have 2 columns.*got 1"):
+    with pytest.raises(ValueError, match=r"events in to_inputs must have 2 columns.*got 1"):
         cells.to_inputs([0.5])
     with pytest.raises(ValueError, match=r"each of the 4 observed cells.*got the shape"):
         cells.to_grid(np.zeros(3))
     days = bin_events(DATES, **DAYS)
-    with pytest.raises(ValueError, match="events of column 0 must hold dates"):
+    with pytest.raises(ValueError, match="events of column 0 in to_inputs must hold dates"):
         days.to_inputs([0.5])
     with pytest.raises(ValueError, match="X must have 1 columns; got 2"):
         days.to_dates(np.zeros((3, 2)))

@@ -10,11 +10,12 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skgpmcmc import (
@@ -215,6 +216,67 @@ def test_fits_of_a_search_are_told_apart():
     texts = caught(lambda: cross_val_score(piped, X, Y, cv=4))
     assert len(texts) == 4
     assert all("MCMCGaussianProcessClassifier" in text and "to 15 rows" in text for text in texts)
+
+
+PRIOR = stats.lognorm(0.5, scale=2.0)
+VECTOR = np.linspace(0.1, 0.2, 20)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "changes", "words"),
+    [
+        (ESTIMATORS[0], {"link": "probit", "thin": 2}, "link='probit', thin=2"),
+        (ESTIMATORS[0], {"multi_class": "softmax"}, "multi_class='softmax'"),
+        (ESTIMATORS[1], {"alpha": 0.25}, "alpha=0.25"),
+        (ESTIMATORS[1], {"alpha": np.float64(0.25)}, "alpha=0.25"),
+        (ESTIMATORS[1], {"mean": "constant", "normalize_y": True}, "normalize_y=True, mean="),
+        (ESTIMATORS[2], {"likelihood": "negative-binomial"}, "likelihood='negative-binomial'"),
+        (
+            ESTIMATORS[2],
+            {"priors": {"k1__constant_value": PRIOR}},
+            "priors={'k1__constant_value': lognorm(0.5, scale=2.0)}",
+        ),
+    ],
+)
+def test_parameters_that_are_not_the_defaults_are_named(estimator, changes, words):
+    (text,) = caught(lambda: estimator(**changes, **SHORT).fit(X, Y))
+    found = re.search(r"with the default kernel, (.*), to 20 rows and 3 columns\.", text)[1]
+    assert all(word in found for word in words.split(", "))
+    assert len(found.split("=")) >= 1 + len(changes)
+    for name in ("n_chains", "n_draws", "n_warmup", "random_state", "kernel"):
+        assert f"{name}=" not in found
+
+
+def test_parameters_that_change_no_posterior_are_not_named():
+    options = {"verbose": 0, "n_jobs": 1, "memory_limit": 1.0, "copy_X_train": False}
+    (text,) = caught(lambda: MCMCGaussianProcessRegressor(**options, **SHORT).fit(X, Y))
+    assert "with the default kernel to 20 rows" in text
+    explicit = {"alpha": 1e-10, "mean": "zero", "priors": None, "thin": 1}
+    (text,) = caught(lambda: MCMCGaussianProcessRegressor(**explicit, **SHORT).fit(X, Y))
+    assert "with the default kernel to 20 rows" in text
+
+
+def test_long_parameters_are_shortened():
+    names = {f"k1__k2__length_scale[{i}]": PRIOR for i in range(3)}
+    model = MCMCGaussianProcessRegressor(
+        alpha=VECTOR, priors=names, likelihood="student-t", **SHORT
+    )
+    (text,) = caught(lambda: model.fit(X, Y))
+    found = re.search(r"with the default kernel, (.*), to 20 rows", text)[1]
+    assert len(found) <= 180
+    assert "\n" not in found
+    assert "object at" not in found
+    assert all(name in found for name in ("alpha=array(", "priors={", "likelihood='student-t'"))
+
+
+def test_candidates_of_a_search_are_told_apart_by_their_parameters():
+    grid = {"m__alpha": [0.1, 0.2], "m__mean": ["zero", "constant"]}
+    model = Pipeline([("s", StandardScaler()), ("m", MCMCGaussianProcessRegressor(**SHORT))])
+    texts = caught(lambda: GridSearchCV(model, grid, cv=2, refit=False).fit(X, Y))
+    assert len(texts) == 8
+    for alpha in (0.1, 0.2):
+        assert sum(f"kernel, alpha={alpha}, to" in text for text in texts) == 2
+        assert sum(f"alpha={alpha}, " in text and "mean='constant'" in text for text in texts) == 2
 
 
 @pytest.mark.parametrize("multi_class", ["one_vs_rest", "softmax"])

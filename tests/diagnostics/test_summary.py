@@ -272,3 +272,13 @@ def test_all_elements_of_a_long_vector_are_shown():
     assert [line.split()[0] for line in lines[2:36]] == [
         f"k2__length_scale[{i}]" for i in range(34)
     ]
+
+
+def test_copies_are_tables(regressor):
+    table = regressor.summary()
+    copied = table.copy()
+    assert type(copied) is SummaryTable
+    assert copied is not table
+    assert repr(copied) == repr(table)
+    copied["more"] = next(iter(table.values()))  # its rows follow what it holds
+    assert repr(copied).count("\n") == repr(table).count("\n") + 1

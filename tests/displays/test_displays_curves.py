@@ -133,9 +133,9 @@ def test_exposures_that_differ_have_rates_only_and_the_picture_says_so():
     assert np.array_equal(display.new_interval, expected)
     with pytest.raises(ValueError, match="exposure must be positive"):
         PredictiveDisplay.from_estimator(model, LINE, exposure=0.0)
-    # Its points would be those of other exposures.
-    with pytest.raises(ValueError, match=r"number for each row of y.* 0.5 to 20; got 10\."):
-        PredictiveDisplay.from_estimator(model, LINE, COUNTS, exposure=10)
+    # One number is the exposure of every row of y too.
+    display = PredictiveDisplay.from_estimator(model, LINE, COUNTS, exposure=10)
+    assert np.allclose(display.points_[0].get_ydata(), COUNTS / 10.0)
 
 
 def test_intervals_are_named(of_pair):
@@ -151,6 +151,30 @@ def test_intervals_are_named(of_pair):
     display = IntensityDisplay.from_estimator(cox(LINE, COUNTS), threshold=1.25)
     assert legend_of(display)[:2] == ["90 % interval of the rate", "50 % interval of the rate"]
     assert "threshold, 1.25" in legend_of(display)
+
+
+@pytest.mark.parametrize("kernel", [None, RBF(1.0)])
+@pytest.mark.parametrize("likelihood", ["gaussian", "student-t"])
+def test_noise_that_was_given_is_said_to_be_left_out(kernel, likelihood):
+    rows, per_row = PAIR[:, :1], np.linspace(0.1, 0.5, len(Y))
+    options = {"likelihood": likelihood, **SETTINGS}
+    given, plain = "90 % of y without the noise given to fit", "90 % of new observations"
+    cases = [
+        ({"alpha": 0.3}, {}, given),
+        ({"alpha": per_row}, {}, given),
+        ({}, {"noise_variance": 0.3}, given),
+        ({}, {"noise_variance": per_row}, given),
+        ({}, {"noise_variance": np.where(np.arange(len(Y)) == 3, 0.5, 1e-3)}, given),
+    ]
+    if kernel is None:
+        cases += [({}, {}, plain), ({"alpha": 0.0}, {}, plain), ({}, {"noise_variance": 0}, plain)]
+    for parameters, data, words in cases:
+        model = MCMCGaussianProcessRegressor(kernel, **parameters, **options)
+        quiet(model, rows, Y, **data)
+        assert model.has_known_noise_ == (words == given)
+        model.set_params(alpha=1e-10)  # what was fitted counts
+        display = PredictiveDisplay.from_estimator(model, rows, Y, confidence_levels=0.9)
+        assert legend_of(display)[0] == words
 
 
 def test_data_beside_other_columns_are_said_to_be(of_pair):

@@ -273,8 +273,91 @@ def test_a_column_of_dates_beside_numbers_is_no_number(models):
 
 @pytest.mark.parametrize("display", [IntensityDisplay, PredictiveDisplay])
 def test_inputs_that_are_dates_are_refused(models, display):
-    with pytest.raises(ValueError, match="X must hold numbers"):
+    with pytest.raises(TypeError, match="X must hold numbers"):
         display.from_estimator(models["line"], DAYS[:, None])
+
+
+def error_of(function, *args, **options):
+    """Return what a call raises: its type, and its words."""
+    try:
+        function(*args, **options)
+    except Exception as error:
+        return type(error), str(error)
+    return None
+
+
+def with_entry(values, entry, dtype):
+    series = pd.Series(values).astype(dtype)
+    series.iloc[2] = entry
+    return series
+
+
+HOLES = [
+    (np.nan, float),
+    (np.nan, object),
+    (pd.NA, object),
+    (None, object),
+    (pd.NA, "Float64"),
+    (pd.NaT, object),
+    (datetime.date(2020, 1, 1), object),
+    (pd.Timestamp("2020-01-01"), object),
+    (pd.Timedelta("1D"), object),
+]
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+@pytest.mark.parametrize(("entry", "dtype"), HOLES)
+@pytest.mark.parametrize("name", ["regressor", "classifier", "counts"])
+@pytest.mark.parametrize("as_array", [False, True])
+def test_inputs_without_numbers_have_the_error_of_predict(models, name, entry, dtype, as_array):
+    frame = pd.DataFrame({"a": with_entry(X[:, 0], entry, dtype), "b": X[:, 1]})
+    rows = frame.to_numpy() if as_array else frame
+    expected = error_of(models[name].predict, rows)
+    assert expected is not None
+    for feature in (0, 1):
+        found = error_of(PredictiveDisplay.from_estimator, models[name], rows, feature=feature)
+        assert found == expected
+    assert error_of(RelevanceDisplay.from_estimator, models[name], rows) == expected
+    if name == "counts":
+        assert error_of(IntensityDisplay.from_estimator, models[name], rows) == expected
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+@pytest.mark.parametrize(("entry", "dtype"), HOLES)
+@pytest.mark.parametrize("name", ["regressor", "classifier", "counts"])
+def test_targets_that_are_missing_have_an_error_as_in_fit(models, name, entry, dtype):
+    values = {"regressor": Y, "classifier": LABELS, "counts": COUNTS[:N]}[name]
+    if name == "classifier" and dtype is not object:
+        return
+    y = with_entry(values, entry, dtype)
+    kind, words = error_of(quiet, models[name].__class__(**SETTINGS), X, y)
+    for given in (y, y.to_numpy(), y.tolist()):
+        found, shown = error_of(PredictiveDisplay.from_estimator, models[name], X, given)
+        assert found is kind
+        assert "y must " in shown
+    if dtype is object and name != "classifier":
+        assert error_of(PredictiveDisplay.from_estimator, models[name], X, y)[1] == words
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize(("entry", "dtype"), [*HOLES[:2], HOLES[3], HOLES[4]])
+def test_missing_inputs_are_left_to_a_pipeline_that_fills_them_in(entry, dtype):
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import FunctionTransformer
+
+    frame = pd.DataFrame({"a": with_entry(X[:, 0], entry, dtype), "b": X[:, 1]})
+    as_floats = FunctionTransformer(lambda rows: rows.astype(float))
+    steps = [as_floats, SimpleImputer(missing_values=np.nan)]
+    model = quiet(make_pipeline(*steps, MCMCGaussianProcessRegressor(**SETTINGS)), frame, Y)
+    for feature in ("a", "b"):
+        display = PredictiveDisplay.from_estimator(model, frame, Y, feature=feature)
+        assert np.isfinite(display.mean).all()
+    lacking = make_pipeline(StandardScaler(), MCMCGaussianProcessRegressor(**SETTINGS))
+    quiet(lacking, X, Y)
+    rows = frame.astype(float).to_numpy()
+    expected = error_of(lacking.predict, rows)
+    assert error_of(PredictiveDisplay.from_estimator, lacking, rows, Y) == expected
 
 
 def test_a_map_without_events_is_drawn(models):

@@ -1,6 +1,7 @@
 """Noise variances of rows as an argument of `fit`: values, routing, continuation, messages."""
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -176,6 +177,64 @@ def test_next_to_no_student_t_noise_is_refused_by_its_name():
     model = clone(MODEL).set_params(likelihood="student-t")
     words = ["likelihood='student-t'", "noise_variance is at most 1e-12"]
     check_message(lambda: model.fit(X, Y, noise_variance=1e-12), words)
+
+
+TINY = np.where(np.arange(18) == 4, 1e-320, NOISE)
+
+
+@pytest.mark.parametrize("likelihood", ["gaussian", "student-t"])
+@pytest.mark.parametrize("normalize_y", [False, True])
+@pytest.mark.parametrize("scale", [1.0, 1e90])
+@pytest.mark.parametrize("source", ["noise_variance", "alpha"])
+def test_noise_too_small_for_double_precision_is_named(source, scale, normalize_y, likelihood):
+    kernel = ConstantKernel(1.0 if normalize_y else scale**2, "fixed") * RBF(1.0)
+    options = {"normalize_y": normalize_y, "likelihood": likelihood, **SHORT}
+    in_units = 1.0 if normalize_y and source == "alpha" else scale**2
+    noise = np.where(TINY < 1e-300, TINY, TINY * in_units)
+    weights = np.where(np.arange(18) == 4, 1e6, 1.0)
+    for sample_weight in (None, weights):
+        model, data = MCMCGaussianProcessRegressor(kernel, **options), {}
+        if source == "alpha":
+            model.set_params(alpha=noise)
+        else:
+            data["noise_variance"] = noise
+        words = [f"{source} is too small", "the smallest is 1e-320,", f"Raise {source}", "White"]
+        with pytest.raises(ValueError, match="it must be at least") as error:
+            model.fit(X, Y * scale, sample_weight, **data)
+        assert all(word in str(error.value) for word in words)
+        # What the message says is enough.
+        least = float(re.search(r"at least ([-+.e0-9]+)\. ", str(error.value))[1]) * 1.01
+        enough = np.maximum(noise, least)
+        if source == "alpha":
+            model.set_params(alpha=enough)
+        else:
+            data["noise_variance"] = enough
+        assert np.isfinite(model.fit(X, Y * scale, sample_weight, **data).trace_.theta).all()
+
+
+@pytest.mark.parametrize("noise", [5e-324, 1e-320, 1e-308])
+@pytest.mark.parametrize(
+    "kernel", [RBF(1.0), RBF(1.0) + WhiteKernel(1e-320, "fixed"), RBF(1.0, "fixed")]
+)
+def test_noise_too_small_in_all_rows(kernel, noise):
+    model = MCMCGaussianProcessRegressor(kernel, **SHORT)
+    check_message(lambda: model.fit(X, Y, noise_variance=noise), ["noise_variance is too small"])
+    model.set_params(alpha=noise)
+    check_message(lambda: model.fit(X, Y), ["alpha is too small", f"{noise:.3g}"])
+
+
+def test_little_noise_of_small_targets_is_much_where_they_are_normalised():
+    model = MCMCGaussianProcessRegressor(RBF(1.0), normalize_y=True, **SHORT)
+    small = model.fit(X, Y * 1e-150**0.5, noise_variance=NOISE * 1e-150).trace_.theta
+    np.testing.assert_allclose(small, model.fit(X, Y, noise_variance=NOISE).trace_.theta, rtol=1e-6)
+
+
+@pytest.mark.parametrize("noise", [1e-320, TINY])
+def test_little_noise_beside_white_noise(noise):
+    model = MCMCGaussianProcessRegressor(RBF(1.0) + WhiteKernel(0.1), **SHORT)
+    assert np.isfinite(model.fit(X, Y, noise_variance=noise).predict(X)).all()
+    fixed = MCMCGaussianProcessRegressor(RBF(1.0) + WhiteKernel(0.1, "fixed"), **SHORT)
+    assert np.isfinite(fixed.fit(X, Y, noise_variance=noise).predict(X)).all()
 
 
 def test_zero_beside_white_noise():

@@ -194,3 +194,39 @@ def test_points_of_a_display_need_shares():
     pytest.importorskip("matplotlib").use("agg")
     with pytest.raises(ValueError, match=r"Leave y out .* numbers of successes"):
         PredictiveDisplay.from_estimator(fitted(), X, Y)
+
+
+def warnings_of_classes(y, **options):
+    """Return the messages of `fit` without trials, but for those about chains."""
+    rows = np.linspace(0.0, 1.0, len(y))[:, np.newaxis]
+    model = MCMCGaussianProcessClassifier(n_chains=1, n_warmup=1, n_draws=4, random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(rows, y, **options)
+    others = [w for w in caught if w.category is not sklearn.exceptions.ConvergenceWarning]
+    assert all(w.category is UserWarning and w.filename == __file__ for w in others)
+    return [str(w.message) for w in others]
+
+
+MANY = np.arange(30) % 17
+
+
+@pytest.mark.parametrize("y", [MANY, MANY.tolist(), MANY.astype(float), MANY.astype(np.uint8)])
+def test_many_classes_that_may_be_successes_are_warned_of_once(y):
+    (message,) = warnings_of_classes(y)
+    assert message.startswith("y has 17 different values in 30 rows")
+    assert "fit(X, y, trials=...)" in message
+    assert warnings_of_classes(y, trials=20) == []
+
+
+def test_many_classes_that_are_no_successes_are_warned_of_in_other_words():
+    (message,) = warnings_of_classes(MANY - 5)
+    assert "trials" not in message
+    assert "MCMCGaussianProcessRegressor" in message
+    (message,) = warnings_of_classes(MANY.astype(str))
+    assert message.endswith("class of its own: check that y are labels.")
+
+
+@pytest.mark.parametrize("y", [np.arange(30) % 15, np.arange(20), np.arange(21) % 10, MANY % 2])
+def test_classes_that_repeat_are_not_warned_of(y):
+    assert warnings_of_classes(y) == []

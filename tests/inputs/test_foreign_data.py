@@ -211,6 +211,77 @@ def test_large_labels_stay_as_they_are():
     check_message(lambda: Classifier(**SHORT).fit(X, series), words)
 
 
+ONE = np.r_[1, 1, BIG, 1, 1, 1]
+INEXACT = {
+    "int64": lambda: ONE,
+    "uint64": lambda: np.where(ONE == BIG, np.uint64(2**63 + 1), np.uint64(1)),
+    "objects": lambda: np.where(ONE == BIG, 2**70 + 1, ONE.astype(object)),
+    "list": ONE.tolist,
+    "with floats": lambda: [1.5, *ONE.tolist()[1:]],
+    "Int64": lambda: pytest.importorskip("pandas").Series(ONE, dtype="Int64"),
+    "polars": lambda: pytest.importorskip("polars").Series(ONE.tolist()),
+    "longdouble": lambda: ONE.astype(np.longdouble),
+    "one number": lambda: BIG,
+    "one number of numpy": lambda: np.int64(BIG),
+}
+
+
+def uses_of_numbers(values):
+    """Yield a name and a use of numbers that are no columns of X."""
+    counts, numbers = fitted(Cox), fitted(Regressor)
+    successes = Classifier(**SHORT).fit(X, np.arange(6) % 3, trials=3)
+    y = TARGETS[Cox]
+    yield "exposure", lambda: Cox(**SHORT).fit(X, y, exposure=values)
+    for method in ("predict", "sample_y"):
+        yield "exposure", lambda m=method: getattr(counts, m)(X, exposure=values)
+    yield "exposure", lambda: counts.predict_quantiles(X, [0.5], exposure=values)
+    yield "exposure", lambda: counts.score(X, y, exposure=values)
+    yield "exposure", lambda: counts.log_predictive_density(X, y, exposure=values)
+    for model in (counts, numbers):
+        yield "threshold", lambda m=model: m.predict_exceedance(X, values)
+    for estimator in ESTIMATORS:
+        data = X, TARGETS[estimator]
+        yield "sample_weight", lambda e=estimator, d=data: e(**SHORT).fit(*d, sample_weight=values)
+        yield "sample_weight", lambda e=estimator, d=data: fitted(e).score(*d, sample_weight=values)
+    yield "trials", lambda: Classifier(**SHORT).fit(X, y, trials=values)
+    yield "trials", lambda: successes.log_predictive_density(X, y, trials=values)
+    yield "trials", lambda: successes.score(X, y, trials=values)
+    yield "noise_variance", lambda: Regressor(**SHORT).fit(X, y, noise_variance=values)
+    yield "alpha", lambda: Regressor(alpha=values, **SHORT).fit(X, y)
+    if np.ndim(values):
+        most = 2**53
+        yield "y", lambda: Cox(**SHORT).fit(X, values)
+        yield "y", lambda: Regressor(**SHORT).fit(X, values)
+        yield "y", lambda: Classifier(**SHORT).fit(X, values, trials=most)
+        yield "y", lambda: successes.log_predictive_density(X, values, trials=most)
+        yield "y", lambda: successes.score(X, values, trials=most)
+        for model in (counts, numbers):
+            yield "y", lambda m=model: m.score(X, values)
+            yield "y", lambda m=model: m.log_predictive_density(X, values)
+
+
+@pytest.mark.parametrize("kind", list(INEXACT))
+def test_whole_numbers_beyond_floats_are_refused_everywhere(kind):
+    values = INEXACT[kind]()
+    if kind == "longdouble" and np.finfo(np.longdouble).nmant <= np.finfo(float).nmant:
+        pytest.skip("longdouble is double here")
+    for name, use in uses_of_numbers(values):
+        words = [f"{name} must hold numbers that float64 can hold; it holds ", "ound "]
+        if np.ndim(values):
+            words.append("in row 2")
+        check_message(use, words)
+
+
+@pytest.mark.parametrize("values", [2**53, 2**60, np.full(6, 2**60), [2**60, 2**61, 1, 2, 3, 4]])
+def test_large_whole_numbers_that_floats_are_equal_to_are_taken(values):
+    counts = fitted(Cox)
+    floats = np.asarray(values, dtype=float)
+    assert_array_equal(counts.predict(X, exposure=values), counts.predict(X, exposure=floats))
+    for model in (counts, fitted(Regressor)):
+        expected = model.predict_exceedance(X, floats)
+        assert_array_equal(model.predict_exceedance(X, values), expected)
+
+
 # Containers without values in memory, or without an order
 
 

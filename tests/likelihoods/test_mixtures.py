@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from rounding import ELEMENTWISE, EPS, FEW_OPERATIONS
 from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import brentq
-from scipy.special import expit, gammaln, logsumexp, ndtr, ndtri, pdtr
+from scipy.special import (
+    betaln,
+    expit,
+    gammaln,
+    log_expit,
+    logsumexp,
+    ndtr,
+    ndtri,
+    pdtr,
+    roots_legendre,
+)
 
+from skgpmcmc.likelihoods.predictive._lattice_sums import BROAD_VARIANCE
+from skgpmcmc.likelihoods.predictive._logistic import (
+    binomial_log_pmf,
+    negative_binomial_log_pmf,
+)
 from skgpmcmc.likelihoods.predictive._mixtures import (
     log_mean_exp,
     normal_exceedance,
@@ -380,6 +396,93 @@ def test_poisson_log_pmf_at_extreme_values():
     assert value[3] == pytest.approx(-1.0)
     assert value[4] == pytest.approx(-2e150)
     assert np.all(value[[0, 5]] < -1e290)
+
+
+PANELS, (NODES, WEIGHTS) = 4000, roots_legendre(10)
+
+
+def log_mean_of(log_value, mean, variance):
+    """Return log E[exp(log_value(f))] of a normal f, by Gauss-Legendre panels in logarithms."""
+    scale = np.sqrt(variance)
+
+    def log_integrand(f):
+        with np.errstate(over="ignore"):
+            return log_value(f) + stats.norm.logpdf(f, mean, scale)
+
+    f = np.linspace(mean - 40.0 * scale, mean + 40.0 * scale, 400_001)
+    value = log_integrand(f)
+    counts = np.flatnonzero(value >= value.max() - 40.0)
+    assert 0 < counts[0] < counts[-1] < len(f) - 1  # the mode is within
+    edges = np.linspace(f[counts[0] - 1], f[counts[-1] + 1], PANELS + 1)
+    half = 0.5 * (edges[1] - edges[0])
+    at = edges[:-1, np.newaxis] + half * (1.0 + NODES)
+    return logsumexp(log_integrand(at) + np.log(half * WEIGHTS))
+
+
+def log_negative_binomial(y, dispersion):
+    shape = 1.0 / dispersion
+    constant = gammaln(y + shape) - gammaln(shape) - gammaln(y + 1.0)
+    return lambda f: (
+        constant + y * log_expit(f - np.log(shape)) + shape * log_expit(np.log(shape) - f)
+    )
+
+
+@pytest.mark.parametrize("exposure", [1.0, 1e3])
+@pytest.mark.parametrize("mean", [-700.0, -200.0, -3.0, 0.0, 4.0, 200.0])
+@pytest.mark.parametrize("variance", [1e2, 1e3, 1.01e3, 1e4, 1e5, 1e6])
+def test_counts_under_broad_rates_against_quadrature(variance, mean, exposure):
+    mean *= np.sqrt(variance) / 1e3  # fewer deviations than the quadrature reaches
+    moments, inside = (np.array([[mean]]), np.array([[variance]])), mean + np.log(exposure)
+    for y in (0.0, 1.0, 3.0, 60.0):
+        given = np.array([y]), *moments, np.array([exposure])
+        expected = log_mean_of(lambda f, y=y: y * f - np.exp(f) - gammaln(y + 1), inside, variance)
+        assert_allclose(poisson_log_pmf(*given)[0, 0], expected, rtol=1e-9, atol=1e-7)
+        for dispersion in (0.01, 1.0, 10.0):
+            found = negative_binomial_log_pmf(*given, np.array([dispersion]))[0, 0]
+            expected = log_mean_of(log_negative_binomial(y, dispersion), inside, variance)
+            assert_allclose(found, expected, rtol=1e-9, atol=1e-7)
+
+
+@pytest.mark.parametrize("variance", [1e2, 1e4, 1e6])
+def test_successes_under_broad_logits_against_quadrature(variance):
+    for mean in (-0.5 * np.sqrt(variance), 0.0, 3.0):
+        moments = np.array([[mean]]), np.array([[variance]])
+        for y, trials in ((0.0, 1.0), (0.0, 40.0), (3.0, 3.0), (1.0, 5.0), (39.0, 40.0)):
+            constant = -np.log(trials + 1.0) - betaln(trials - y + 1.0, y + 1.0)
+            expected = log_mean_of(
+                lambda f, y=y, n=trials, c=constant: c + y * log_expit(f) + (n - y) * log_expit(-f),
+                mean,
+                variance,
+            )
+            found = binomial_log_pmf(np.array([y]), np.array([trials]), *moments)[0, 0]
+            assert_allclose(found, expected, rtol=1e-9, atol=1e-7)
+
+
+@pytest.mark.parametrize("variance", [0.0, 1.0, 1e3, 1e6, 1e9, 1e12])
+def test_log_probabilities_of_counts_are_never_nan(variance):
+    means = np.array([[-1e9, -1e6, -1e4, -750.0, -700.0, 0.0, 700.0, 1e4, 1e6]])
+    one = np.ones(means.shape[1])
+    for y in (0.0, 1.0, 1e3, 9e15):
+        given = y * one, means, np.full_like(means, variance), one
+        found = [poisson_log_pmf(*given)]
+        for dispersion in (1e-15, 1e-3, 1.0, 30.0, 1e3):
+            found.append(negative_binomial_log_pmf(*given, np.array([dispersion])))
+        for values in found:
+            assert not np.isnan(values).any()
+            assert (values <= 1e-9 * (1.0 + y)).all()
+
+
+def test_quadrature_without_broad_rates_agrees_with_that_of_broad_ones():
+    """On both sides of the variance from which on no events are summed differently."""
+    means = np.linspace(-200.0, 200.0, 41)[np.newaxis]
+    none, one = np.zeros(41), np.ones(41)
+    below, above = (np.full_like(means, BROAD_VARIANCE * x) for x in (1.0, 1.0 + 1e-12))
+    for function, more in (
+        (poisson_log_pmf, ()),
+        (negative_binomial_log_pmf, (np.array([0.2]),)),
+    ):
+        values = [function(none, means, v, one, *more) for v in (below, above)]
+        assert_allclose(*values, rtol=1e-8, atol=1e-8)  # the accuracy of either
 
 
 def test_poisson_quantiles_without_variance():

@@ -12,7 +12,9 @@ import joblib
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.pipeline import make_pipeline
 
 from skgpmcmc import (
     MCMCCoxProcessRegressor,
@@ -92,7 +94,7 @@ def test_priors_that_bounds_cut_are_shown_as_they_are_used():
     ends = np.exp(stats.norm.ppf(low + (high - low) * np.array([0.05, 0.95])))
     assert rows["k2__length_scale[1]"][2] == f"{ends[0]:.3f} to {ends[1]:.2f}"
     assert rows["k2__length_scale[1]"][3] == "given, cut to bounds"
-    assert table["k2__length_scale"] == [given["k2__length_scale"]] * 2  # as they were given
+    assert table["k2__length_scale"] == (given["k2__length_scale"],) * 2  # as they were given
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -165,6 +167,9 @@ def test_frame(classifier):
         lambda model: pickle.loads(pickle.dumps(model.priors_)),
         lambda model: copy.deepcopy(model.priors_),
         lambda model: copy.copy(model.priors_),
+        lambda model: model.priors_.copy(),
+        lambda model: pickle.loads(pickle.dumps(model.priors_, protocol=0)),
+        lambda model: clone(model.priors_, safe=False),
     ],
 )
 def test_copies(classifier, copied):
@@ -266,3 +271,79 @@ def test_a_given_prior_equal_to_the_bounds_is_given():
     model = MCMCGaussianProcessClassifier(KERNEL, priors=priors, **SHORT).fit(X, Y)
     assert rows_of(model.priors_)["k1__constant_value"][3] == "given"
     assert math.isclose(model.priors_["k1__constant_value"][0].median(), 1.0)
+
+
+def set_it(table):
+    table["mean"] = [stats.norm()]
+
+
+def delete(table):
+    del table["mean"]
+
+
+def merge(table):
+    table |= {"mean": [stats.norm()]}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        set_it,
+        delete,
+        merge,
+        lambda table: table.update(mean=[stats.norm()]),
+        lambda table: table.pop("mean"),
+        lambda table: table.popitem(),
+        lambda table: table.setdefault("other", []),
+        lambda table: table.clear(),
+        lambda table: set_it(table.copy()),
+        lambda table: set_it(pickle.loads(pickle.dumps(table))),
+    ],
+)
+def test_it_cannot_be_changed(classifier, change):
+    text, keys = repr(classifier.priors_), list(classifier.priors_)
+    with pytest.raises(TypeError, match=r"cannot be changed.*dict\(model\.priors_\)"):
+        change(classifier.priors_)
+    assert (repr(classifier.priors_), list(classifier.priors_)) == (text, keys)
+    assert all(type(priors) is tuple for priors in classifier.priors_.values())
+
+
+def test_dictionaries_made_of_it_can_be_changed(classifier):
+    other = {"mean": stats.norm(3.0)}
+    for merged in (classifier.priors_ | other, {**classifier.priors_, **other}):
+        assert type(merged) is dict
+        assert merged["mean"] is other["mean"]
+    own = dict(classifier.priors_)
+    own.pop("mean")
+    assert "mean" in classifier.priors_
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_the_table_as_priors_of_another_estimator(estimator):
+    first = estimator(KERNEL, mean="constant", **SHORT).fit(X, Y)
+    again = estimator(KERNEL, mean="constant", priors=first.priors_, **SHORT)
+    late = estimator(KERNEL, mean="constant", **SHORT).set_params(priors=first.priors_)
+    for model in (again, late, clone(again), make_pipeline(again), clone(make_pipeline(late))):
+        text = repr(model)
+        assert "family" not in text
+        assert "priors={'k1__constant_value'" in text
+        assert "90 % range" not in model._repr_html_()
+    assert type(clone(again).get_params()["priors"]) is dict
+    fitted = clone(again).fit(X, Y)
+    assert list(fitted.priors_) == list(first.priors_)
+    np.testing.assert_array_equal(fitted.trace_.theta, first.trace_.theta)
+    assert {row[3] for row in rows_of(fitted.priors_).values()} == {"given"}
+
+
+def test_the_table_of_a_fit_continues_it():
+    first = MCMCGaussianProcessClassifier(**SHORT).fit(X, Y)
+    model = MCMCGaussianProcessClassifier(priors=first.priors_, warm_start=True, **SHORT).fit(X, Y)
+    longer = model.set_params(n_draws=8).fit(X, Y)
+    assert longer.trace_.n_draws == 8
+    np.testing.assert_array_equal(longer.trace_.theta[:, :6], first.trace_.theta)
+
+
+def test_it_is_shown_as_a_table_where_it_is_printed(classifier, capsys):
+    print(classifier.priors_)
+    assert capsys.readouterr().out == repr(classifier.priors_) + "\n"
+    assert str(classifier.priors_).splitlines()[0].split()[0] == "family"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, log_ndtr
 
 from ..._linalg import Array
 
@@ -13,6 +13,9 @@ from ..._linalg import Array
 DROP = 23.0
 # Steps of any lattice are at least this fraction of the range that it has to cover.
 SMALLEST_STEP = 1e-3
+# From that variance on a normal density is so broad that a sum over it has too few steps to see
+# where another factor falls to zero.
+BROAD_VARIANCE = 1000.0
 HALF_LOG_2PI = 0.5 * np.log(2.0 * np.pi)
 # log(x!) minus Stirling's formula in odd powers of 1 / x; exact to rounding from _LARGE on.
 _LARGE = 16.0
@@ -60,6 +63,47 @@ def lattice_sum(
             rows, index, last = rows[more], index[more], last[more]
             arguments = tuple(argument[more] for argument in arguments)
     return total
+
+
+def log_normal_below(
+    log_density: Callable[..., Array],
+    arguments: tuple[Array, ...],
+    centre: Array,
+    step: Array,
+    mean: Array,
+    scale: Array,
+) -> Array:
+    """Return log P(f < U) of a normal f and a variable U that varies much less.
+
+    Parameters
+    ----------
+    log_density : callable
+        ``log_density(u, *arguments)``, that of U.
+    arguments : tuple of ndarray of shape (n,)
+        One entry for each variable.
+    centre : ndarray of shape (n,)
+        About where the density times the probability is largest.
+    step : ndarray of shape (n,)
+        In which the density is summed.
+    mean, scale : ndarray of shape (n,)
+        Of f; the scale is many steps.
+
+    Returns
+    -------
+    log_probability : ndarray of shape (n,)
+    """
+
+    def log_value(u: Array, mean: Array, scale: Array, *parameters: Array) -> Array:
+        return log_density(u, *parameters) + log_ndtr((u - mean) / scale)
+
+    def log_terms(index: Array, centre: Array, step: Array, peak: Array, *others: Array) -> Array:
+        return log_value(centre + index * step, *others) - peak
+
+    peak = log_value(centre, mean, scale, *arguments)
+    arguments = (centre, step, peak, mean, scale, *arguments)
+    total = lattice_sum(log_terms, arguments, 0.0, 1.0, np.inf)
+    total += lattice_sum(log_terms, arguments, -1.0, -1.0, -np.inf)
+    return peak + np.log(step * total)
 
 
 def exp_excess(x: Array) -> Array:

@@ -12,7 +12,14 @@ from scipy.special import betainc, expit, log_expit, ndtr, wrightomega
 
 from ..._linalg import Array
 from .._special import log_binomial
-from ._lattice_sums import DROP, HALF_LOG_2PI, SMALLEST_STEP, lattice_sum
+from ._lattice_sums import (
+    BROAD_VARIANCE,
+    DROP,
+    HALF_LOG_2PI,
+    SMALLEST_STEP,
+    lattice_sum,
+    log_normal_below,
+)
 from ._poisson import count_quantiles
 from ._root_search import Evaluation, Rows, smallest_reaching
 
@@ -20,12 +27,16 @@ from ._root_search import Evaluation, Rows, smallest_reaching
 _MODE_RESOLUTION = 1e-2
 # exp() of anything larger overflows.
 _LARGEST_EXPONENT = 700.0
+# Powers of the logistic function with a smaller exponent fall too slowly for `_log_one_sided`.
+_SMALLEST_EXPONENT = 0.05
 # Sums behind distribution functions leave out densities below exp(-_TAIL_DROP) of the largest.
 _TAIL_DROP = 16.0
 # They have a power of two of nodes, at most this many.
 _MOST_NODES = 2**12
 # An incomplete beta function costs so many normal distribution functions.
 _BETA_COST = 5.0
+# That far from the mode exponentials in place of their logarithms might over- or underflow.
+_FAR = 600.0
 # Closer to the mode than that, and to the centre of a distribution, differences would cancel.
 _SMALL_DISTANCE, _SMALL_SCORE = 1e-3, 1e-3
 # The beta function's saddle-point approximation is exact to 1e-7 for two shapes from here on.
@@ -94,8 +105,10 @@ def log_logistic_mean(
 ) -> Array:
     """Return log E[sigma(t)^successes sigma(-t)^failures], t ~ N(mean, variance).
 
-    Accurate to 1e-8 of the expectation for variances up to 1000. The integrand is summed on equal
-    steps around its mode.
+    Accurate to 1e-8 of the expectation for variances up to 1000, and beyond to 1e-7 if an exponent
+    is zero or none is below 0.1, else to 1e-3. The integrand is summed on equal steps around its
+    mode; with one exponent zero, under a broad t, it is the probability that t is below a
+    variable of that distribution function.
 
     Parameters
     ----------
@@ -111,9 +124,29 @@ def log_logistic_mean(
     arrays = np.broadcast_arrays(successes, failures, mean, variance)
     a, b, centre, v = (array.ravel().astype(float) for array in arrays)
     value = a * log_expit(centre) + b * log_expit(-centre)
-    some = np.flatnonzero(v > 0.0)
+    tilt = np.where(b == 0.0, -centre, centre)
+    one_sided = (np.minimum(a, b) == 0.0) & (v > BROAD_VARIANCE)
+    one_sided &= a + b > np.maximum(_SMALLEST_EXPONENT, 2.0 * tilt / np.maximum(v, BROAD_VARIANCE))
+    some = np.flatnonzero((v > 0.0) & ~one_sided)
     value[some] = _log_integral(a[some], b[some], centre[some], v[some])
+    rows = np.flatnonzero(one_sided)
+    value[rows] = _log_one_sided((a + b)[rows], tilt[rows], v[rows])
     return value.reshape(mean.shape)
+
+
+def _log_one_sided(exponent: Array, mean: Array, variance: Array) -> Array:
+    """Return log E[sigma(-t)^exponent], which is P(t < u) of a variable u."""
+    tilt = np.maximum(mean, 0.0) / variance
+    share = (1.0 + tilt) / (1.0 + exponent)
+    centre = np.log1p(tilt) - np.log(exponent - tilt)  # the logit of that share
+    step = 0.9 / np.hypot(np.sqrt((1.0 + tilt) * (1.0 - share)), 2.0)
+    scale = np.sqrt(variance)
+    return log_normal_below(_log_logistic_power, (exponent,), centre, step, mean, scale)
+
+
+def _log_logistic_power(u: Array, exponent: Array) -> Array:
+    """Return the log density of a variable that is above u with probability sigma(-u)^exponent."""
+    return np.log(exponent) + log_expit(u) + exponent * log_expit(-u)
 
 
 def _log_integral(a: Array, b: Array, mean: Array, variance: Array) -> Array:
@@ -125,7 +158,7 @@ def _log_integral(a: Array, b: Array, mean: Array, variance: Array) -> Array:
     step = 0.9 / np.sqrt(information + 1.0 / variance + 4.0)
     reach = np.minimum(np.sqrt(2.0 * DROP) * scale, _half_width(information, DROP))
     step = np.maximum(step, SMALLEST_STEP * reach)
-    arguments = (step, a + b, share, other, slope, scale)
+    arguments = (step, a + b, mode, share, other, slope, scale)
     total = lattice_sum(_log_integrand, arguments, 0.0, 1.0, np.inf)
     total += lattice_sum(_log_integrand, arguments, -1.0, -1.0, -np.inf)
     peak = a * log_expit(mode) + b * log_expit(-mode) - 0.5 * ((mode - mean) / scale) ** 2
@@ -133,10 +166,24 @@ def _log_integral(a: Array, b: Array, mean: Array, variance: Array) -> Array:
 
 
 def _log_integrand(
-    index: Array, step: Array, total: Array, share: Array, other: Array, slope: Array, scale: Array
+    index: Array,
+    step: Array,
+    total: Array,
+    mode: Array,
+    share: Array,
+    other: Array,
+    slope: Array,
+    scale: Array,
 ) -> Array:
     w = index * step
-    return slope * w - total * _excess(w, share, other) - 0.5 * (w / scale) ** 2
+    excess = np.where(np.abs(w) < _FAR, _excess(w, share, other), _far_excess(w, mode))
+    return slope * w - total * excess - 0.5 * (w / scale) ** 2
+
+
+def _far_excess(w: Array, start: Array) -> Array:
+    """Return what `_excess` does, also where the slope at `start` underflows."""
+    w, start = np.where(start > 0.0, -w, w), -np.abs(start)
+    return np.logaddexp(0.0, start + w) - np.log1p(np.exp(start)) - expit(start) * w
 
 
 def _excess(w: Array, share: Array, other: Array) -> Array:

@@ -13,12 +13,14 @@ from scipy.special import gammainc, gammaincc, ndtr, wrightomega
 
 from ..._linalg import Array
 from ._lattice_sums import (
+    BROAD_VARIANCE,
     DROP,
     HALF_LOG_2PI,
     SMALLEST_STEP,
     exp_excess,
     lattice_sum,
     log_gamma_nodes,
+    log_normal_below,
     stirling_error,
 )
 from ._root_search import Evaluation, Rows, TailTarget, by_row, smallest_reaching, solve_each
@@ -28,6 +30,8 @@ Probability = Callable[[Array, Array, Array, float], Array]
 # Larger rates overflow; no probability depends on how large they are.
 _LARGEST_LOG_RATE = 690.0
 _LARGEST_COUNT = 1e307
+# That far from the mode nothing of the exponential cancels.
+_LARGE_DISTANCE = 50.0
 _LARGEST_LOG_COUNT = 709.0
 # More standard deviations than that below its mean there is no probability.
 _MOST_SCALES = 40.0
@@ -48,8 +52,9 @@ _TEMME_1 = (-1 / 540, -1 / 288, 1 / 378)
 def poisson_log_pmf(y: Array, mean: Array, variance: Array, exposure: Array) -> Array:
     """Return log E[Poisson(y; exposure exp(f))], f ~ N(mean, variance), draw by draw.
 
-    Accurate to 1e-8 of the probability for variances up to 1000. The integrand is summed on
-    equal steps around its mode, which is in closed form through the Wright omega function.
+    Accurate to 1e-8 of the probability. The integrand is summed on equal steps around its mode,
+    which is in closed form through the Wright omega function; of no events, under a broad f, it
+    is the probability that f is below the logarithm of an exponential variable.
 
     Parameters
     ----------
@@ -77,9 +82,24 @@ def poisson_log_pmf(y: Array, mean: Array, variance: Array, exposure: Array) -> 
     log_exposure = np.broadcast_to(np.log(exposure), mean.shape).ravel()
     shape, mean, variance = mean.shape, mean.ravel(), variance.ravel()
     log_rate, correction = mean + log_exposure, np.zeros_like(mean)
-    some = np.flatnonzero(variance > 0.0)
+    some = np.flatnonzero((variance > 0.0) & ((y > 0.0) | (variance <= BROAD_VARIANCE)))
     log_rate[some], correction[some] = _laplace(y[some], log_rate[some], variance[some])
-    return (_log_poisson(y, log_rate) + correction).reshape(shape)
+    value = _log_poisson(y, log_rate) + correction
+    broad = np.flatnonzero((y == 0.0) & (variance > BROAD_VARIANCE))
+    value[broad] = _log_no_events(mean[broad] + log_exposure[broad], variance[broad])
+    return value.reshape(shape)
+
+
+def _log_no_events(log_rate: Array, variance: Array) -> Array:
+    tilt = np.maximum(log_rate, 0.0) / variance
+    step = 0.9 / np.hypot(np.sqrt(1.0 + tilt), 2.0)
+    scale = np.sqrt(variance)
+    return log_normal_below(_log_exponential, (), np.log1p(tilt), step, log_rate, scale)
+
+
+def _log_exponential(u: Array) -> Array:
+    """Return the log density of the logarithm of an exponential variable."""
+    return u - np.exp(np.minimum(u, _LARGEST_LOG_RATE))
 
 
 def _log_poisson(y: Array, log_rate: Array) -> Array:
@@ -115,15 +135,18 @@ def _laplace(y: Array, log_rate: Array, variance: Array) -> tuple[Array, Array]:
         step = 0.9 / np.hypot(np.sqrt(rate), np.maximum(1.0 / scale, 2.0))
         reach = np.minimum(np.sqrt(2.0 * DROP) * scale, 2.0 * DROP / np.maximum(rate, 1e-300))
         step = np.maximum(step, SMALLEST_STEP * reach)
-        arguments = (step, scale, rate)
+        arguments = (step, scale, mode, rate)
         total = lattice_sum(_log_integrand, arguments, 0.0, 1.0, np.inf)
         total += lattice_sum(_log_integrand, arguments, -1.0, -1.0, -np.inf)
         return mode, np.log(step / scale * total) - HALF_LOG_2PI - 0.5 * offset**2
 
 
-def _log_integrand(index: Array, step: Array, scale: Array, rate: Array) -> Array:
+def _log_integrand(index: Array, step: Array, scale: Array, mode: Array, rate: Array) -> Array:
     w = index * step
-    return -rate * exp_excess(w) - 0.5 * (w / scale) ** 2
+    excess = rate * exp_excess(np.minimum(w, _LARGE_DISTANCE))
+    # There the rate may be 0 next to an infinite exponential.
+    far = np.exp(np.minimum(mode + w, _LARGEST_LOG_RATE)) - rate * (1.0 + w)
+    return -np.where(w > _LARGE_DISTANCE, far, excess) - 0.5 * (w / scale) ** 2
 
 
 def poisson_quantiles(mean: Array, variance: Array, exposure: Array, quantiles: ArrayLike) -> Array:
