@@ -121,6 +121,9 @@ REPRESENTATIONS = [
     0.5,
 ]
 
+#: `joint-post` needs a covariance on a grid.
+REPRESENTATIONS_OF_DENSE = [name for name in REPRESENTATIONS if name != "joint-post"]
+
 COMBINATIONS = [
     (name, representation)
     for name, case in LIKELIHOODS.items()
