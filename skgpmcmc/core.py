@@ -16,7 +16,7 @@ from ._covariance import check_kernel_call
 from ._linalg import Array
 from ._model._inputs import as_inputs
 from ._model._model import LatentGaussianModel
-from ._prediction._dense import PosteriorDraws
+from ._prediction._registry import posterior_draws
 from ._running._chains import run_chains
 from ._running._continuation import check_kind, check_origin
 from ._sampling._settings import SamplerSettings
@@ -81,6 +81,6 @@ def predict_latent(
             f"inputs; got {X.shape}."
         )
     check_kernel_call(model.kernel, X[:2])
-    draws = PosteriorDraws.from_trace(model.kernel, model.X, trace, model.jitter, max_draws)
+    draws = posterior_draws(model.structure, model.kernel, model.X, trace, model.jitter, max_draws)
     mean, variance = latent_moments(draws, X)
     return mean, np.sqrt(variance)

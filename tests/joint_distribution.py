@@ -24,8 +24,8 @@ from scipy import stats
 from skgpmcmc._model._model import LatentGaussianModel, Workspace
 from skgpmcmc._model._state import LatentState
 from skgpmcmc._sampling._chain import Chain
+from skgpmcmc._sampling._plan import plan
 from skgpmcmc._sampling._settings import SamplerSettings
-from skgpmcmc.representations import make_workspace
 
 #: False-alarm rate of one test. The files of joint-distribution tests hold fewer
 #: than 500 of them: all together raise a false alarm with probability below 1e-4.
@@ -50,9 +50,7 @@ def iterations(settings: SamplerSettings, frozen: Any = None, n: int = 2) -> Tra
             chain.iterate()
         return chain
 
-    transition.make_workspace = lambda model: make_workspace(
-        model, settings.representation, settings.hamiltonian
-    )
+    transition.make_workspace = lambda model: plan(model, settings).workspace(settings.hamiltonian)
     return transition
 
 

@@ -3,17 +3,81 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from .._linalg import Array
 from ..exceptions import MissingCapabilityError
-from ._factor import CholeskyFactor
-from ._grid_factor import GridFactor
 
 _DENSE_ONLY = "noise of any variances can only be added to a covariance in dense form."
 
+
+class Factor(Protocol):
+    """A square root of a covariance, K = L L^T, in whatever form; see `CholeskyFactor`."""
+
+    @property
+    def theta(self) -> Array:
+        """Logarithms of the kernel's free hyperparameters."""
+
+    @property
+    def n(self) -> int:
+        """Number of latent variables."""
+
+    @property
+    def variance(self) -> float | Array:
+        """The diagonal of K; a float where all entries are equal."""
+
+    @property
+    def half_log_det(self) -> float:
+        """Log |K| / 2."""
+
+    def colour(self, whitened: Array) -> Array:
+        """Return L z."""
+
+    def colour_columns(self, whitened: Array) -> Array:
+        """Return L Z for the columns of Z."""
+
+    def colour_transpose(self, vector: Array) -> Array:
+        """Return L^T x."""
+
+    def whiten(self, deviation: Array) -> Array:
+        """Return z with L z = f - m."""
+
+    def solve(self, vector: Array) -> Array:
+        """Return K^-1 x."""
+
+    def log_normal(self, whitened: Array) -> float:
+        """Return log N(f; m, K) up to the constant -n log(2 pi) / 2, given z."""
+
+
+class AnyPseudoPosterior(Protocol):
+    """A square root U of I + L^T W L, in whatever form; see `PseudoPosterior`."""
+
+    @property
+    def half_log_det(self) -> float:
+        """Log |U|."""
+
+    def project(self, shift: Array, mean: float) -> Array:
+        """Return b = U^-1 L^T (h - W m)."""
+
+    def whiten(self, whitened: Array, projection: Array) -> Array:
+        """Return eta = U^T z - b."""
+
+    def colour(self, eta: Array, projection: Array) -> Array:
+        """Return z = U^-T (eta + b)."""
+
+    def colour_columns(self, eta: Array) -> Array:
+        """Return U^-T eta for the columns of eta."""
+
+
+class PseudoPosteriorWithVariances(AnyPseudoPosterior, Protocol):
+    """What structures with the capability ``"marginal variances"`` have."""
+
+    def marginal_variance(self) -> Array:
+        """Return the diagonal of L U^-T U^-1 L^T, the variances of the latent variables."""
+
+
 #: The form in which a covariance keeps its square root.
-F = TypeVar("F", CholeskyFactor, GridFactor)
+F = TypeVar("F", bound=Factor)
 
 
 class LogNormalGradient(NamedTuple):
@@ -72,11 +136,7 @@ class Covariance(ABC, Generic[F]):
     scale_parameters : list of int
         Elements of theta that only rescale K: a factor at another value of them is the
         current one with another `scale`, at no cost.
-    has_pseudo_posterior_gradient : bool
-        Whether `pseudo_posterior_gradient` exists.
     """
-
-    has_pseudo_posterior_gradient: ClassVar[bool] = False
 
     def __init__(self, n: int, jitter: float) -> None:
         self.n = n
@@ -92,7 +152,7 @@ class Covariance(ABC, Generic[F]):
         ----------
         theta : ndarray of shape (n_kernel_parameters,)
             Logarithms of the kernel's free hyperparameters; not modified, but kept.
-        current : CholeskyFactor or GridFactor, optional
+        current : Factor, optional
             The factor of the chain's state. It stays valid, is returned itself if
             theta is the same, and saves work if only some entries differ.
         """
@@ -196,6 +256,6 @@ class Covariance(ABC, Generic[F]):
         """Return the factor at the current theta, made of nothing but that."""
 
 
-def moved_elements(theta: Array, current: CholeskyFactor | GridFactor) -> list[int]:
+def moved_elements(theta: Array, current: Factor) -> list[int]:
     """Return the elements of theta that differ from the current ones."""
     return (theta != current.theta).nonzero()[0].tolist()

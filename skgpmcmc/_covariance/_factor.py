@@ -151,6 +151,13 @@ class PseudoPosterior:
         """Return U^-T eta for the columns of eta, shape (n, n_columns)."""
         return _linalg.solve_lower_matrix(self.lower, eta, transpose=True)
 
+    def marginal_variance(self) -> Array:
+        """Return the diagonal of L U^-T U^-1 L^T, the variances of the latent variables."""
+        # The buffers' upper triangles hold anything.
+        transpose = np.asfortranarray(np.tril(self.factor.lower).T)
+        root = _linalg.solve_lower_matrix(self.lower, transpose)
+        return np.asarray(self.factor.scale**2 * np.einsum("ij,ij->j", root, root))
+
 
 class PseudoPosteriorFactory:
     """Builds pseudo-posteriors in two swapped buffers.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
@@ -12,6 +12,7 @@ from .. import _linalg
 from .._grid import Grid
 from .._linalg import Array
 from ._base import Covariance, PseudoPosteriorGradient
+from ._dense_structure import DenseStructure
 from ._grid_factor import (
     AxisSpectrum,
     GridFactor,
@@ -21,6 +22,8 @@ from ._grid_factor import (
 )
 from ._grid_gradient import slope_along_axis, slopes_along_eigenvalues
 from ._kernel_form import StationaryForm, parse, product, set_free
+from ._memory import grid_memory
+from ._structure import CovarianceStructure
 
 
 def separable_form(kernel: Kernel, grid: Grid) -> StationaryForm | None:
@@ -54,6 +57,53 @@ def separable_form(kernel: Kernel, grid: Grid) -> StationaryForm | None:
     return form if len(form.length_scale.values) in (1, len(grid.axes)) else None
 
 
+class GridStructure(CovarianceStructure):
+    """A Kronecker product of one small matrix for each axis of a grid.
+
+    The covariance is that of `DenseStructure`, which serves where the kernel does not separate
+    (`separable_form`), and for representations whose sites differ in precision.
+
+    Parameters
+    ----------
+    grid : Grid
+        Its points, in their order, are the inputs of the latent variables.
+    """
+
+    capabilities: ClassVar[frozenset[str]] = frozenset({"pseudo-posterior gradient"})
+    alternatives: ClassVar[tuple[CovarianceStructure, ...]] = (DenseStructure(),)
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+
+    def check_inputs(self, X: Any) -> None:
+        """Raise a ValueError unless X has as many rows as the grid has points."""
+        if self.grid.n != len(X):
+            raise ValueError(
+                f"X must be the {self.grid.n} points of the grid, in their order; got {len(X)} "
+                "rows."
+            )
+
+    def fits(self, kernel: Kernel, integrates_mean: bool) -> bool:
+        """Return whether the kernel separates; a constant in every entry does not."""
+        return not integrates_mean and separable_form(kernel, self.grid) is not None
+
+    def covariance(
+        self, kernel: Kernel, X: Any, jitter: float, offset_variance: float, gradient: bool
+    ) -> GridCovariance:
+        """Return the covariance of one chain; see `CovarianceStructure.covariance`."""
+        form = separable_form(kernel, self.grid)
+        assert form is not None
+        return GridCovariance(form, self.grid, jitter)
+
+    def memory(self, kernel: Kernel, X: Any, gradient: bool) -> float:
+        """Return the bytes that a chain needs beside its draws; see `grid_memory`."""
+        return grid_memory(self.grid)
+
+    def conditioned_on(self, X: Any) -> Grid:
+        """Return the grid."""
+        return self.grid
+
+
 class GridCovariance(Covariance[GridFactor]):
     """Covariance s^2 (R_1 x ... x R_D) of the points of a grid, plus white noises.
 
@@ -66,8 +116,6 @@ class GridCovariance(Covariance[GridFactor]):
     jitter : float
         See `Covariance`.
     """
-
-    has_pseudo_posterior_gradient: ClassVar[bool] = True
 
     def __init__(self, form: StationaryForm, grid: Grid, jitter: float = 1e-6) -> None:
         super().__init__(grid.n, jitter)

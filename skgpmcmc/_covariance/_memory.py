@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from .._grid import Grid
@@ -51,26 +48,6 @@ def working_memory(kernel: Kernel, n: int, n_columns: int, gradient: bool = Fals
 def grid_memory(grid: Grid) -> float:
     """Return the bytes that one chain on the points of a grid needs, at most about that many."""
     return _GRID_POINT * float(grid.n) + _AXIS_PAIR * sum(float(n) ** 2 for n in grid.shape)
-
-
-def memory_of_chain(kernel: Kernel, X: Any, gradient: bool, grid: Grid | None) -> float:
-    """Return the bytes that a chain of one latent function needs beside its draws, about.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Of the latent function.
-    X : array-like of length n_latent
-        Distinct rows.
-    gradient : bool
-        Whether gradients are computed.
-    grid : Grid or None
-        Whose points the rows are, if the covariance is a Kronecker product on it.
-    """
-    if grid is not None:
-        return grid_memory(grid)
-    n_columns = X.shape[1] if np.ndim(X) == 2 else 1
-    return working_memory(kernel, len(X), n_columns, gradient)
 
 
 def check_memory(n_latent: int, working: float, n_stored: int, limit: float | None) -> None:

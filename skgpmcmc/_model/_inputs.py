@@ -104,3 +104,13 @@ def check_feature_names(names: Any, X: Any) -> None:
             f"feature_names must be {expected}, one for each column of X; got "
             f"{reprlib.repr(names)}."
         )
+
+
+def check_structure(structure: Any, X: Any) -> None:
+    """Raise an error for what is no covariance structure, or for inputs that do not have it."""
+    if isinstance(structure, type) or not hasattr(structure, "check_inputs"):
+        raise TypeError(
+            "structure must be an instance of a CovarianceStructure, such as DenseStructure(); got "
+            f"{reprlib.repr(structure)}."
+        )
+    structure.check_inputs(X)

@@ -45,7 +45,7 @@ def offset_given(
     Parameters
     ----------
     prior : (float, float)
-    factor : CholeskyFactor or GridFactor
+    factor : Factor
         Of K'.
     whitened : ndarray of shape (n_latent,)
         z.

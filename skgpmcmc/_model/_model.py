@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,26 +12,29 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from .._covariance import (
     Covariance,
+    CovarianceStructure,
+    DenseStructure,
     Factor,
-    GridCovariance,
     check_kernel_call,
-    describe_fault,
-    make_covariance,
-    separable_form,
 )
-from .._grid import Grid
 from .._linalg import Array
 from ..likelihoods import Likelihood
 from ..likelihoods._contract import check_likelihood
 from ..priors import HyperparameterSpec, HyperPrior, log_uniform_default, resolve_priors
-from ._inputs import as_inputs, check_feature_names, check_jitter, check_kernel_of, check_mean
+from ._inputs import (
+    as_inputs,
+    check_feature_names,
+    check_jitter,
+    check_kernel_of,
+    check_mean,
+    check_structure,
+)
 from ._layout import ParameterLayout
 from ._mean_offset import log_normal_given, normal_parameters, offset_given
 from ._state import LatentState
 
 # How often a starting point, drawn from the prior, may fail.
 _MAX_STARTS = 100
-_MOST_ROWS_OF_A_MESSAGE = 500
 
 
 class LatentGaussianModel:
@@ -66,14 +70,13 @@ class LatentGaussianModel:
         Names of the columns of X, for `priors` of elements, as in ``"length_scale[age]"``.
     unset_bounds : (float, float), optional
         Bounds of the kernel that nobody has chosen: priors are not cut to them.
-    grid : Grid, optional
-        States that X is the grid's points in their order, so that a covariance that is a
-        Kronecker product may be used as one.
+    structure : CovarianceStructure, optional
+        How the covariance is stored and factored; by default as one matrix.
 
     Attributes
     ----------
-    separable_form : StationaryForm or None
-        Of the kernel, where the covariance is a Kronecker product.
+    structure : CovarianceStructure
+        The given one, or the first of its alternatives that the covariance has.
 
     Raises
     ------
@@ -114,7 +117,7 @@ class LatentGaussianModel:
         parameter_specs: Sequence[HyperparameterSpec] | None = None,
         feature_names: Sequence[str] | None = None,
         unset_bounds: tuple[float, float] | None = None,
-        grid: Grid | None = None,
+        structure: CovarianceStructure | None = None,
     ) -> None:
         check_kernel_of(kernel)
         check_likelihood(likelihood)
@@ -126,10 +129,8 @@ class LatentGaussianModel:
                 "variables. Give one row of X for each latent variable."
             )
             raise ValueError(msg)
-        if grid is not None and grid.n != len(X):
-            raise ValueError(
-                f"X must be the {grid.n} points of the grid, in their order; got {len(X)} rows."
-            )
+        structure = DenseStructure() if structure is None else structure
+        check_structure(structure, X)
         check_mean(mean)
         check_jitter(jitter)
         check_feature_names(feature_names, X)
@@ -147,10 +148,7 @@ class LatentGaussianModel:
         specs += parameter_specs
         resolved = resolve_priors(specs, priors, defaults, unset_bounds, feature_names)
         self._set_layout(specs, resolved, n_kernel, mean == "constant", collapse_mean)
-        self.grid = grid
-        self.separable_form = None
-        if grid is not None and self.mean_prior is None:
-            self.separable_form = separable_form(kernel, grid)
+        self.structure = _fitting(structure, kernel, self.mean_prior is not None)
 
     def _set_layout(
         self,
@@ -169,9 +167,29 @@ class LatentGaussianModel:
         samples_mean = constant and not collapse
         self.layout = ParameterLayout(resolved, sizes, n_kernel, samples_mean, location)
 
-    def workspace(self, gradient: bool = False, on_grid: bool = False) -> Workspace:
+    def with_structure(self, structure: CovarianceStructure) -> LatentGaussianModel:
+        """Return the same model with another structure of the same covariance."""
+        other = copy.copy(self)
+        other.structure = structure
+        return other
+
+    def workspace(self, gradient: bool = False) -> Workspace:
         """Return buffers and counters for one chain; see `Workspace`."""
-        return Workspace(self, gradient, on_grid)
+        return Workspace(self, gradient)
+
+
+def _fitting(
+    structure: CovarianceStructure, kernel: Kernel, integrates_mean: bool
+) -> CovarianceStructure:
+    """Return the first of a structure and its alternatives that the covariance has."""
+    for candidate in (structure, *structure.alternatives):
+        if candidate.fits(kernel, integrates_mean):
+            return candidate
+    mean = " plus a constant, for a mean that is integrated out," * integrates_mean
+    raise ValueError(
+        f"structure={type(structure).__name__} cannot be used: the covariance of the kernel "
+        f"{kernel}{mean} does not have it. Use another kernel, or leave structure out."
+    )
 
 
 def _kernel_specs(kernel: Kernel, names: Mapping[str, str]) -> list[HyperparameterSpec]:
@@ -191,22 +209,26 @@ class Workspace:
         Shared between chains, never changed.
     gradient : bool
         Whether gradients along theta alone will be asked for; see `DenseCovariance`.
-    on_grid : bool
-        Whether the covariance is to be a Kronecker product, where the model's is one.
 
     Attributes
     ----------
+    structure : CovarianceStructure
+        The model's.
+    covariance : Covariance
+        Of that structure.
     n_likelihoods : int
         Evaluations of log L(f).
     """
 
-    def __init__(
-        self, model: LatentGaussianModel, gradient: bool = False, on_grid: bool = False
-    ) -> None:
+    def __init__(self, model: LatentGaussianModel, gradient: bool = False) -> None:
         self.model = model
         self.layout = model.layout
         self.likelihood = model.likelihood
-        self.covariance: Covariance[Any] = _covariance(model, gradient, on_grid)
+        self.structure = model.structure
+        offset_variance = model.mean_prior[1] ** 2 if model.mean_prior else 0.0
+        self.covariance: Covariance[Any] = model.structure.covariance(
+            model.kernel, model.X, model.jitter, offset_variance, gradient
+        )
         self.n_likelihoods = 0
 
     def log_likelihood(self, latent: Array, params: tuple[float, ...]) -> float:
@@ -257,9 +279,7 @@ class Workspace:
         """Say what was wrong at the last theta that was tried."""
         model = self.model
         kernel = model.kernel.clone_with_theta(theta[: self.layout.n_kernel])
-        # On grids whole matrices may be too large.
-        rows = model.X if model.grid is None else model.X[:_MOST_ROWS_OF_A_MESSAGE]
-        fault = describe_fault(kernel, rows, model.jitter)
+        fault = self.structure.describe_fault(kernel, model.X, model.jitter)
         fault = fault or "log L(f) was not finite, or f itself"
         where = f"at {self.describe(theta)}, " if len(theta) else ""
         return (
@@ -291,10 +311,3 @@ class Workspace:
         centre, spread = offset_given(*given)
         mean = centre + spread * rng.standard_normal()
         return mean, log_normal_given(*given, mean)
-
-
-def _covariance(model: LatentGaussianModel, gradient: bool, on_grid: bool) -> Covariance[Any]:
-    if on_grid and model.separable_form is not None and model.grid is not None:
-        return GridCovariance(model.separable_form, model.grid, model.jitter)
-    offset_variance = model.mean_prior[1] ** 2 if model.mean_prior else 0.0
-    return make_covariance(model.kernel, model.X, model.jitter, offset_variance, gradient)

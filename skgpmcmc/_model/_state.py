@@ -20,7 +20,7 @@ class LatentState:
     ----------
     theta : ndarray of shape (n_parameters,)
         Hyperparameters on their sampling scale.
-    factor : CholeskyFactor or GridFactor
+    factor : Factor
         Of the covariance at theta.
     mean : float
         Prior mean m of the latent variables.
@@ -32,7 +32,7 @@ class LatentState:
         log L(f).
     sites : Sites
         Site precisions and shifts at theta.
-    pseudo : PseudoPosterior or GridPseudoPosterior
+    pseudo : AnyPseudoPosterior
         The factor of the pseudo-posterior that these sites make.
     """
 

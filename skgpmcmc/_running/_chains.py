@@ -9,13 +9,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._checks import check_whole, refuse_masked
-from .._covariance import has_gradient
 from .._linalg import Array
 from .._messages import warn_user
 from .._model._model import LatentGaussianModel
+from .._sampling._plan import plan
 from .._sampling._settings import SamplerSettings, recorded
 from ..exceptions import ChainDiedError
-from ..representations import check_representation, representation_class
 from ..trace import ChainDraws, Trace
 from ._checkpoint import Checkpoint, needed_seed
 from ._continuation import check_continuation, check_kind
@@ -92,12 +91,6 @@ def run_chains(
     check_kind("model", model, "LatentGaussianModel", "layout")
     check_kind("settings", settings, "SamplerSettings", "n_iterations")
     check_whole("n_chains", n_chains, 1)
-    kind = representation_class(settings.representation)
-    if settings.hamiltonian and kind.has_gradient and not has_gradient(model.kernel, model.X[:2]):
-        raise ValueError(
-            f"hamiltonian=True needs a kernel that returns its gradient with eval_gradient=True; "
-            f"{model.kernel} does not. Set hamiltonian=False."
-        )
     if previous is not None:
         check_continuation(previous, model, settings, n_chains)
         if theta is not None:
@@ -169,8 +162,8 @@ def run_groups(
     MissingCapabilityError
         If likelihood and representation do not go together.
     ValueError
-        For an unknown representation, starting points of another shape, a model
-        for which no starting point is found, or a checkpoint of something else.
+        For an unknown representation, trajectories without a gradient, starting points of another
+        shape, a model for which no starting point is found, or a checkpoint of something else.
     KeyboardInterrupt
         If the chains were stopped before each had kept a draw, or Ctrl-C came twice.
     ChainDiedError
@@ -181,10 +174,7 @@ def run_groups(
     UserWarning
         If the process of a chain died.
     """
-    for models in groups:
-        for model in models:
-            on_grid = model.separable_form is not None
-            check_representation(settings.representation, model.likelihood, on_grid)
+    groups = [[plan(model, settings) for model in models] for models in groups]
     starts = _starting_points(theta, n_chains, len(groups[0][0].layout))
     entropy = _entropy(random_state, previous, checkpoint)
     seeds = np.random.SeedSequence(entropy).spawn(n_chains * len(groups))

@@ -110,7 +110,7 @@ def _told(density: str, then: float, now: float) -> str:
 def _log_normal(trace: Trace, model: LatentGaussianModel) -> float:
     """Return log N(f; m, K) at that draw; NaN where the covariance has no square root."""
     theta, latent = trace.theta[0, -1], trace.latent[0, -1]
-    factor = model.workspace(on_grid=True).covariance.factor(theta[: model.layout.n_kernel])
+    factor = model.workspace().covariance.factor(theta[: model.layout.n_kernel])
     if factor is None:
         return math.nan
     whitened = factor.whiten(latent - model.layout.mean(theta))

@@ -17,8 +17,8 @@ from ..representations import (
     Conditional,
     PriorWhiteRepresentation,
     Representation,
-    make_representation,
-    make_workspace,
+    build_representation,
+    supports,
 )
 from ..trace import ChainDraws, Costs
 from ..updates import HamiltonianTuner, WidthAdapter
@@ -55,7 +55,7 @@ class ChainSnapshot:
     n_moved : ndarray of shape (n_parameters,)
         Iterations in which each element of theta moved.
     frozen : object
-        What the representation has adapted; see `Representation`.
+        What the representation has adapted; see `Adaptation`.
     gave_up : bool
         Whether trajectories failed in the warm-up, so that theta moves by slices.
     """
@@ -113,14 +113,14 @@ class Chain:
         self.widths = WidthAdapter(self._prior_widths)
         self._whitened = PriorWhiteRepresentation(workspace)
         self._rng = rng
-        representation = make_representation(settings.representation, workspace)
-        representation.frozen = frozen
+        representation = build_representation(settings.representation, workspace)
+        if representation.adaptation is not None and frozen is not None:
+            representation.adaptation.frozen = frozen
         self.represent(representation)
         # Where the chain has been since its representation was adapted last.
         self._visited: list[Array] = []
-        # The approximation has sites of its own precisions, which need a dense covariance.
-        on_grid = workspace.covariance.has_pseudo_posterior_gradient
-        self._n_approximate = 0 if on_grid else settings.n_approximate
+        approximates = supports(workspace.structure, ApproximateMarginalRepresentation)
+        self._n_approximate = settings.n_approximate if approximates else 0
         n_warmup = settings.n_warmup
         n_adapted = n_warmup - self._n_approximate
         self.trajectories = Trajectories(self.representation, settings.path_length, n_adapted)
@@ -164,7 +164,7 @@ class Chain:
         theta: Array | None = None,
     ) -> Chain:
         """Start a chain at theta, or at a draw from its prior, the latents near the data."""
-        workspace = make_workspace(model, settings.representation, settings.hamiltonian)
+        workspace = model.workspace(settings.hamiltonian)
         chain = cls(workspace, settings, rng, workspace.initial_state(rng, theta))
         if settings.proposal is not None and len(workspace.layout):
             check_proposal(settings.proposal, chain.state.theta)
@@ -198,7 +198,7 @@ class Chain:
             else:
                 self.represent(self.representation)
         if n_approximate and iteration == n_approximate:
-            self.represent(make_representation(self.settings.representation, self.workspace))
+            self.represent(build_representation(self.settings.representation, self.workspace))
         if iteration in self._adaptations:
             self._adapt_representation()
         if iteration == round(_FIRST_LOOK * self.settings.n_warmup):
@@ -206,12 +206,15 @@ class Chain:
         self.iterate(adapt=self.settings.adapt_widths)
         if iteration < max(self._adaptations):
             self._visited.append(self.state.theta)
-            self.representation.observe(self.state)
+            if self.representation.adaptation is not None:
+                self.representation.adaptation.observe(self.state)
 
     def _adapt_representation(self) -> None:
         """Adapt the representation to where the chain has been since the last time."""
         if self._visited:
-            self.representation.adapt(self.state, np.median(self._visited, axis=0))
+            held, theta = self.representation, np.median(self._visited, axis=0)
+            if held.adaptation is not None:
+                held.adaptation.adapt(self.state, theta, held.prepare)
             self._visited.clear()
 
     def end_warm_up(self) -> None:
@@ -231,7 +234,7 @@ class Chain:
         snapshot: ChainSnapshot,
     ) -> Chain:
         """Return the chain as it was when the snapshot was taken, bit for bit."""
-        workspace = make_workspace(model, settings.representation, settings.hamiltonian)
+        workspace = model.workspace(settings.hamiltonian)
         # Copies: the snapshot's arrays may be on a file that its owner is going to replace.
         state = workspace.state_at(np.array(snapshot.theta), np.array(snapshot.whitened))
         # The chain stood there, at the same numbers.
@@ -252,14 +255,14 @@ class Chain:
         state = self.workspace.rebuilt(self.state)
         if state is None or not self.representation.prepare(state, self.state):
             return None
-        self.state = state
+        self.state, adaptation = state, self.representation.adaptation
         return ChainSnapshot(
             self.state.theta,
             self.state.whitened,
             copy.deepcopy(self.widths),
             copy.deepcopy(self.trajectories.tuner),
             self.n_moved.copy(),
-            self.representation.frozen,
+            None if adaptation is None else adaptation.frozen,
             self.gave_up,
         )
 

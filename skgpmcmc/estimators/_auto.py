@@ -1,4 +1,4 @@
-"""What "auto" stands for: grids, representations, updates of the hyperparameters."""
+"""What "auto" stands for: covariance structures, representations, updates of theta, warm-up."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel
 
-from .._covariance import has_fast_gradient, has_gradient, separable_form
+from .._covariance import CovarianceStructure, DenseStructure, GridStructure
 from .._grid import Grid, find_grid
 from .._sampling._settings import SamplerSettings
 from ..likelihoods import Likelihood
-from ..representations import REPRESENTATIONS, is_usable, representation_class
+from ..representations import (
+    REPRESENTATIONS,
+    ApproximateMarginalRepresentation,
+    first_usable,
+    is_usable,
+    representation_class,
+    supports,
+)
 from ..trace import Trace
 
 # Points of a grid from which on it pays for itself; dense matrices of fewer are small. Without
@@ -26,14 +33,14 @@ FEWEST_POINTS_WITHOUT_TRAJECTORIES = 2000
 FEWEST_ROWS_PER_COORDINATE = 3
 
 
-def training_grid(
+def training_structure(
     representation: str | float, update: Any, kernel: Kernel, X: Any
-) -> tuple[Grid, NDArray[np.intp]] | None:
-    """Return the grid that a model is to be sampled on, and which point each row is.
+) -> tuple[CovarianceStructure, Any, NDArray[np.intp]]:
+    """Return the structure of a covariance, its inputs, and which of these each row is.
 
-    That is the case where the rows take up at least half of a grid (`find_grid`), the kernel
-    separates on it (`separable_form`), and the representation works on grids; with "auto", where
-    that is also worth it (`pays`).
+    It is a grid where the rows take up at least half of one (`find_grid`), the covariance is a
+    Kronecker product on it, and the representation works there; with "auto", where that is also
+    worth it (`pays`). The inputs are then all points of the grid, and otherwise the rows.
 
     Parameters
     ----------
@@ -46,15 +53,18 @@ def training_grid(
     X : array-like of length n_rows
         Distinct rows.
     """
-    if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"):
-        return None
-    is_auto = representation == "auto"
-    if not (is_auto or representation_class(representation).works_on_grids):
-        return None
-    found = find_grid(X)
-    if found is None or separable_form(kernel, found[0]) is None:
-        return None
-    return found if not is_auto or pays(found[0], len(X), update) else None
+    is_table = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
+    found = find_grid(X) if is_table else None
+    if found is not None:
+        grid, places = found
+        structure = GridStructure(grid)
+        if representation == "auto":
+            is_wanted = pays(grid, len(X), update)
+        else:
+            is_wanted = supports(structure, representation_class(representation))
+        if is_wanted and structure.fits(kernel, integrates_mean=False):
+            return structure, grid.points(), places
+    return DenseStructure(), X, np.arange(len(X))
 
 
 def pays(grid: Grid, n_rows: int, update: Any) -> bool:
@@ -75,6 +85,73 @@ def pays(grid: Grid, n_rows: int, update: Any) -> bool:
     return grid.n >= fewest and n_rows >= FEWEST_ROWS_PER_COORDINATE * max(grid.shape)
 
 
+#: Representations that "auto" stands for where the covariance is dense, the best ones first.
+PREFERRED_FOR_NUMBERS = ("marginal", "collapsed", "surr-site")
+PREFERRED_FOR_COUNTS = ("post-ep",)
+# Link -> up to how many hyperparameters of the kernel a sweep of slices around sites mixes about
+# as fast as auxiliary variables do, and several times faster where a line separates the classes
+# (`benchmarks.bench_representations`).
+_FEW_HYPERPARAMETERS = {"logit": 4, "probit": 9}
+
+
+def preferred_for_classes(
+    n_hyperparameters: int, link: str, multi_class: str, update: Any
+) -> tuple[str, ...]:
+    """Return the representations that "auto" stands for with labels, the best ones first.
+
+    Parameters
+    ----------
+    n_hyperparameters : int
+        Of the kernel.
+    link, multi_class : str
+        The classifier's parameters.
+    update : str or callable
+        Its `hyperparameter_update`.
+    """
+    few = n_hyperparameters <= _FEW_HYPERPARAMETERS[link]
+    sites_first = few and multi_class != "softmax" and update != "hmc"
+    return ("post-ep", "collapsed") if sites_first else ("collapsed", "post-ep")
+
+
+def auto_representation(
+    preferred: Sequence[str], update: Any, likelihood: Likelihood, structure: CovarianceStructure
+) -> str:
+    """Return the representation that "auto" stands for.
+
+    Parameters
+    ----------
+    preferred : sequence of str
+        Names for covariances in dense form, the best ones first.
+    update : str or callable
+        The estimators' `hyperparameter_update`.
+    likelihood : Likelihood
+        Of the observations.
+    structure : CovarianceStructure
+        Of the covariance.
+    """
+    if supports(structure, representation_class("joint-post")):
+        return "joint-post" if update in ("auto", "hmc") else "prior-white"
+    return first_usable(preferred, likelihood, structure)
+
+
+# First iterations of the warm-up that find the bulk of the posterior.
+_N_APPROXIMATE = 30
+
+
+def n_approximate(
+    n_warmup: int, representation: str | float, hamiltonian: bool, structure: CovarianceStructure
+) -> int:
+    """Return how many iterations of the warm-up move theta under an approximate posterior.
+
+    None where trajectories find the bulk of the posterior by themselves, where the marginal
+    posterior itself is known, and where the covariance has no approximation of it.
+    """
+    approximates = supports(structure, ApproximateMarginalRepresentation)
+    if hamiltonian or representation == "marginal" or not approximates:
+        return 0
+    return min(_N_APPROXIMATE, n_warmup // 2)
+
+
 # A sweep of slices takes time proportional to the number of hyperparameters, a trajectory hardly
 # where the gradient is fast; from three on it brings more effective samples a second
 # (`benchmarks.bench_updates`). Elsewhere a gradient takes as long as many covariances, neither is
@@ -83,7 +160,12 @@ FEWEST_FOR_TRAJECTORIES = 3
 
 
 def follows_trajectories(
-    update: Any, representation: str | float, likelihood: Likelihood, kernel: Kernel, rows: Any
+    update: Any,
+    representation: str | float,
+    likelihood: Likelihood,
+    structure: CovarianceStructure,
+    kernel: Kernel,
+    rows: Any,
 ) -> bool:
     """Return whether theta moves along Hamiltonian trajectories.
 
@@ -95,6 +177,8 @@ def follows_trajectories(
         Not ``"auto"``.
     likelihood : Likelihood
         Of the observations.
+    structure : CovarianceStructure
+        Of the covariance.
     kernel : Kernel
         Of the latent functions.
     rows : array-like
@@ -110,13 +194,13 @@ def follows_trajectories(
         _check_trajectories(update, representation)
         return True
     if update == "hmc":
-        _check_gradient(representation, likelihood, kernel, rows)
+        _check_gradient(representation, likelihood, structure, kernel, rows)
         return True
     return (
         update == "auto"
         and kernel.n_dims >= FEWEST_FOR_TRAJECTORIES
         and representation_class(representation).has_gradient
-        and has_fast_gradient(kernel, rows)
+        and structure.has_fast_gradient(kernel, rows)
     )
 
 
@@ -130,11 +214,6 @@ def update_in_use(settings: SamplerSettings, traces: Sequence[Trace]) -> Any:
     if not any(gave_up):
         return "hmc"
     return "slice" if all(gave_up) else "hmc and slice"
-
-
-def on_grid(update: Any) -> str:
-    """Return the representation that "auto" means on a grid, for an estimator's update."""
-    return "joint-post" if update in ("auto", "hmc") else "prior-white"
 
 
 def other_moves(representation: str | float, update: Any) -> str:
@@ -182,13 +261,17 @@ def _check_trajectories(update: Any, representation: str | float) -> None:
 
 
 def _check_gradient(
-    representation: str | float, likelihood: Likelihood, kernel: Kernel, rows: Any
+    representation: str | float,
+    likelihood: Likelihood,
+    structure: CovarianceStructure,
+    kernel: Kernel,
+    rows: Any,
 ) -> None:
     if not representation_class(representation).has_gradient:
         names = [
             repr(name)
             for name, kind in REPRESENTATIONS.items()
-            if kind.has_gradient and is_usable(name, likelihood)
+            if kind.has_gradient and is_usable(name, likelihood, structure)
         ]
         own = (
             f"Set representation={' or '.join(names)}" if names else "With these data there is none"
@@ -199,7 +282,7 @@ def _check_gradient(
             "'joint-post' too (see the Notes of MCMCCoxProcessRegressor). Or use "
             "hyperparameter_update='auto'."
         )
-    if not has_gradient(kernel, rows):
+    if not structure.has_gradient(kernel, rows):
         raise ValueError(
             f"hyperparameter_update='hmc' needs a kernel that returns its gradient with "
             f"eval_gradient=True; {kernel} does not. Use hyperparameter_update='auto'."

@@ -17,28 +17,34 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import check_container, check_rows_of_numbers, refuse_masked, refuse_text
-from .._covariance import check_hyperparameters, check_kernel
-from .._covariance._memory import check_memory, memory_of_chain
-from .._grid import Grid
+from .._covariance import CovarianceStructure, DenseStructure, check_hyperparameters, check_kernel
+from .._covariance._memory import check_memory
 from .._model._model import LatentGaussianModel
 from .._running._checkpoint import checkpoint_directory, needed_seed
 from .._sampling._settings import SamplerSettings
 from ..diagnostics import SummaryTable
 from ..likelihoods import Likelihood
 from ..priors._data_scaled import SKLEARN_BOUNDS
-from ..representations import REPRESENTATIONS, first_usable
+from ..representations import REPRESENTATIONS
 from ..trace import Trace
-from ._auto import follows_trajectories, on_grid, other_moves, update_in_use, without_moves
+from ._auto import (
+    PREFERRED_FOR_NUMBERS,
+    auto_representation,
+    follows_trajectories,
+    n_approximate,
+    other_moves,
+    update_in_use,
+    without_moves,
+)
 from ._convergence import Run, warn_once
 from ._fit_name import name_of_fit
 from ._inputs import as_objects, explain_inputs
-from ._pickling import from_plain, to_plain
+from ._pickling import from_plain, to_plain, with_structure
 from ._prior_table import PriorTable
 from ._reports import Reports, quantity_names
 from ._run import CallbackSupportMixin, run_chains_of, with_callbacks
 
-# First iterations of the warm-up that find the bulk of the posterior.
-_N_APPROXIMATE = 30
+_DENSE = DenseStructure()
 
 
 def keeps_fitted(fit: Callable) -> Callable:
@@ -97,7 +103,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(from_plain(state))
+        super().__setstate__(with_structure(from_plain(state)))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; see scikit-learn.
@@ -185,7 +191,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         kernel: Kernel,
         groups: Sequence[Sequence[Likelihood]],
         labels: Sequence[Any] | None = None,
-        grid: Grid | None = None,
+        structure: CovarianceStructure = _DENSE,
         **model_options: Any,
     ) -> None:
         """Run the chains at X_train_, and set the fitted attributes that all estimators have.
@@ -198,21 +204,21 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             Independent problems, each of one or several coupled latent functions.
         labels : sequence, optional
             One for each latent function, if there are several.
-        grid : Grid, optional
-            States that X_train_ is its points, and that the kernel separates on it.
+        structure : CovarianceStructure
+            Of the covariance at X_train_.
         **model_options
             See `LatentGaussianModel`.
         """
         X = self.X_train_
         check_kernel(kernel, X)
-        settings = self._settings(groups[0][0], kernel, grid)
+        settings = self._settings(groups[0][0], kernel, structure)
         n_running = min(effective_n_jobs(self.n_jobs), self.n_chains * len(groups))
         n_functions = len(groups[0])
         n_stored = self.n_chains * self.n_draws * len(groups) * n_functions
-        working = memory_of_chain(kernel, X, settings.hamiltonian, grid)
+        working = structure.memory(kernel, X, settings.hamiltonian)
         check_memory(len(X), n_running * n_functions * working, n_stored, self.memory_limit)
         options = {
-            "grid": grid,
+            "structure": structure,
             "priors": self.priors,
             "mean": self.mean,
             "feature_names": getattr(self, "feature_names_in_", None),
@@ -228,7 +234,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         every = [trace for group in self._traces for trace in group]
         self.hyperparameter_update_ = update_in_use(settings, every)
         self._latent_kernel, self._jitter = kernel, models[0][0].jitter
-        self._grid = grid
+        self._structure = models[0][0].structure
         self._set_fitted(every, labels)
 
     def _set_fitted(self, traces: list[Trace], labels: Sequence[Any] | None) -> None:
@@ -289,11 +295,11 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         return self._latent_kernel.clone_with_theta(theta[: trace.layout.n_kernel])
 
     def _preferred_representations(self, kernel: Kernel) -> tuple[str, ...]:
-        """Return what "auto" stands for without a grid: the first that the likelihood has."""
-        return "marginal", "collapsed", "surr-site"
+        """Return what "auto" stands for: the first that likelihood and covariance have."""
+        return PREFERRED_FOR_NUMBERS
 
     def _settings(
-        self, likelihood: Likelihood, kernel: Kernel, grid: Grid | None
+        self, likelihood: Likelihood, kernel: Kernel, structure: CovarianceStructure
     ) -> SamplerSettings:
         update = self.hyperparameter_update
         if isinstance(update, type):
@@ -305,11 +311,11 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         representation = self.representation
         if representation == "auto":
             names = self._preferred_representations(kernel)
-            representation = first_usable(names, likelihood) if grid is None else on_grid(update)
+            representation = auto_representation(names, update, likelihood, structure)
         rows = self.X_train_[:2]
-        hamiltonian = follows_trajectories(update, representation, likelihood, kernel, rows)
-        # Trajectories find the bulk of the posterior by themselves; grids have no dense matrices.
-        needs_none = hamiltonian or representation == "marginal" or grid is not None
+        hamiltonian = follows_trajectories(
+            update, representation, likelihood, structure, kernel, rows
+        )
         return SamplerSettings(
             representation=representation,
             proposal=None if isinstance(update, str) else update,
@@ -317,7 +323,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             n_warmup=self.n_warmup,
             n_draws=self.n_draws,
             thin=self.thin,
-            n_approximate=0 if needs_none else min(_N_APPROXIMATE, self.n_warmup // 2),
+            n_approximate=n_approximate(self.n_warmup, representation, hamiltonian, structure),
             n_latent_updates=self.n_latent_updates,
             whitened_updates=True,
         )

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import StrOptions
 from .._linalg import Array
 from ..likelihoods import Bernoulli, Binomial
 from ..priors._data_scaled import FEATURE_FACTOR, DataScaledPriors, default_kernel
+from ._auto import preferred_for_classes
 from ._base import keeps_fitted
 from ._class_likelihoods import (
     LINKS,
@@ -41,10 +42,6 @@ from ._training_rows import Observed
 _SIGNAL_VARIANCE, _SIGNAL_VARIANCE_SD = 32.0, 2.0
 # Of a constant mean of the latent function.
 _MEAN_SD = 2.0
-# Link -> up to how many hyperparameters of the kernel a sweep of slices around sites mixes about
-# as fast as auxiliary variables do, and several times faster where a line separates the classes
-# (`benchmarks.bench_representations`).
-_FEW_HYPERPARAMETERS = {"logit": 4, "probit": 9}
 
 
 class MCMCGaussianProcessClassifier(ClassPredictions):
@@ -317,9 +314,8 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         return self
 
     def _preferred_representations(self, kernel: Kernel) -> tuple[str, ...]:
-        few = kernel.n_dims <= _FEW_HYPERPARAMETERS[self.link]
-        sites_first = few and self.multi_class != "softmax" and self.hyperparameter_update != "hmc"
-        return ("post-ep", "collapsed") if sites_first else ("collapsed", "post-ep")
+        update = self.hyperparameter_update
+        return preferred_for_classes(kernel.n_dims, self.link, self.multi_class, update)
 
     def _set_classes(self, y: NDArray, weights: Array | None) -> NDArray[np.intp]:
         """Set the classes; return the number of that of each row."""

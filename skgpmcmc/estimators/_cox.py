@@ -13,12 +13,12 @@ from sklearn.base import _fit_context
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._grid import Grid
+from .._covariance import CovarianceStructure, DenseStructure
 from ..likelihoods import Likelihood, NegativeBinomial, Poisson
 from ..likelihoods._checks import check_counts
 from ..priors import HyperparameterSpec
 from ..priors._data_scaled import DataScaledPriors, default_kernel
-from ._auto import training_grid
+from ._auto import PREFERRED_FOR_COUNTS, training_structure
 from ._base import keeps_fitted
 from ._count_predictions import SMALLEST_DISPERSION, CountPredictions
 from ._inputs import (
@@ -299,7 +299,7 @@ class MCMCCoxProcessRegressor(CountPredictions):
         self._constant_deviance = deviance_of_constant(y, rate * exposure, weights)
         distinct, index = share_latents(X, self.kernel)
         kernel = default_kernel(distinct) if self.kernel is None else self.kernel
-        self.X_train_, index, grid = self._place_latents(distinct, index, kernel)
+        self.X_train_, index, structure = self._place_latents(distinct, index, kernel)
         options: dict[str, Any] = {
             "latent_index": index,
             "sample_weight": weights,
@@ -329,13 +329,13 @@ class MCMCCoxProcessRegressor(CountPredictions):
         per_row = {"sample_weight": weights, "exposure": exposure}
         self._observed = Observed([[likelihood]], numbers, y, per_row)
         self.is_observed_ = np.isin(np.arange(len(self.X_train_)), self._observed.places())
-        self._sample(kernel, [[likelihood]], defaults=defaults, grid=grid)
+        self._sample(kernel, [[likelihood]], defaults=defaults, structure=structure)
         return self
 
     def _place_latents(
         self, distinct: Any, index: NDArray[np.intp] | None, kernel: Kernel
-    ) -> tuple[Any, NDArray[np.intp] | None, Grid | None]:
-        """Return where the latent variables are, which one each row has, and on which grid.
+    ) -> tuple[Any, NDArray[np.intp] | None, CovarianceStructure]:
+        """Return where the latent variables are, which one each row has, and their structure.
 
         Parameters
         ----------
@@ -347,15 +347,14 @@ class MCMCCoxProcessRegressor(CountPredictions):
             Of the latent function.
         """
         if index is None:
-            return distinct, None, None
-        found = training_grid(self.representation, self.hyperparameter_update, kernel, distinct)
-        if found is None:
-            return distinct, index, None
-        grid, places = found
-        return grid.points(), places[index], grid
+            return distinct, None, DenseStructure()
+        structure, X, places = training_structure(
+            self.representation, self.hyperparameter_update, kernel, distinct
+        )
+        return X, places[index], structure
 
     def _preferred_representations(self, kernel: Kernel) -> tuple[str, ...]:
-        return ("post-ep",)
+        return PREFERRED_FOR_COUNTS
 
     def _not_sampled(self) -> dict[str, str]:
         reasons = super()._not_sampled()

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._linalg import Array
 from .._prediction._dense import PosteriorDraws, check_covariance_memory
-from .._prediction._grid import GridPosteriorDraws
+from .._prediction._registry import posterior_draws
 from ..likelihoods.predictive._mixtures import normal_exceedance, total_moments
 from ._base import BaseMCMCGaussianProcess
 
@@ -25,14 +25,9 @@ class LatentPredictions(BaseMCMCGaussianProcess):
 
     def _all_posterior_draws(self) -> list[PosteriorDraws]:
         """Return what predictions average over, for each latent function."""
-        kind: type[PosteriorDraws] = PosteriorDraws
-        where = self.X_train_
-        if self._grid is not None:
-            kind, where = GridPosteriorDraws, self._grid
+        given = self._structure, self._latent_kernel, self.X_train_
         return [
-            kind.from_trace(
-                self._latent_kernel, where, trace, self._jitter, self.max_prediction_draws
-            )
+            posterior_draws(*given, trace, self._jitter, self.max_prediction_draws)
             for group in self._traces
             for trace in group
         ]

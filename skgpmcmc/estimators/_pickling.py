@@ -11,7 +11,7 @@ from typing import Any
 
 from scipy import stats
 
-from .._covariance import NoiseSplit
+from .._covariance import DenseStructure, GridStructure, NoiseSplit
 from .._grid import Grid
 from .._model._layout import ParameterLayout
 from .._sampling._chain import ChainSnapshot
@@ -38,8 +38,10 @@ _CLASSES: dict[str, type] = {
         ChainSnapshot,
         Continuation,
         Costs,
+        DenseStructure,
         FrozenSites,
         Grid,
+        GridStructure,
         GroupSnapshot,
         HamiltonianTuner,
         HyperPrior,
@@ -81,6 +83,18 @@ def from_plain(value: Any) -> Any:
     return _convert(value, _as_object, {})
 
 
+def with_structure(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of a fitted estimator as this version has it.
+
+    Version 0.1.0 had a grid, or None, in place of the structure of the covariance.
+    """
+    if "_grid" not in state:
+        return state
+    state = dict(state)
+    grid = state.pop("_grid")
+    return state | {"_structure": DenseStructure() if grid is None else GridStructure(grid)}
+
+
 def _convert(value: Any, change: _Change, done: dict[int, tuple[Any, Any]]) -> Any:
     """Return what a value, or what is in it, is changed to; what is one object stays one."""
     if id(value) not in done:
@@ -116,7 +130,8 @@ def _fields(value: Any) -> Any:
     """Return what an object is made of."""
     if isinstance(value, dict):
         return {"items": dict(value), "attributes": vars(value)}
-    return value._asdict() if hasattr(value, "_asdict") else value.__getstate__()
+    fields = value._asdict() if hasattr(value, "_asdict") else value.__getstate__()
+    return {} if fields is None else fields  # Python has None for an object without attributes
 
 
 def _is_scipys_own(family: Any) -> bool:

@@ -13,6 +13,7 @@ from .._checks import check_rows
 from .._covariance import NoiseSplit
 from .._linalg import Array
 from .._prediction._dense import PosteriorDraws, check_covariance_memory, sample_latent, spread
+from .._prediction._registry import predictions_of
 from ..likelihoods import Likelihood
 from ..likelihoods._checks import as_floats, check_quantiles
 from ..likelihoods.predictive._mixtures import (
@@ -55,9 +56,9 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
     def _all_posterior_draws(self) -> list[PosteriorDraws]:
         if not self._is_gaussian:
             return super()._all_posterior_draws()
-        draws = PosteriorDraws.from_gaussian(
+        draws = predictions_of(self._structure).from_gaussian(
             self._latent_kernel,
-            self.X_train_,
+            self._structure.conditioned_on(self.X_train_),
             self.trace_,
             self._noise_likelihood,
             self._jitter,

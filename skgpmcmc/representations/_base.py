@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from .._linalg import Array
 from .._model._model import Workspace
 from .._model._state import LatentState
 from ..exceptions import MissingCapabilityError
-from ..likelihoods import Likelihood
+from ._adaptation import Adaptation
 
 _NOTHING = np.empty(0)
 
@@ -140,34 +140,26 @@ class Representation(ABC):
         trajectories.
     path_length : float
         Mean length of the trajectories, in posterior standard deviations.
-    works_on_grids : bool
-        Whether the covariance may be a `GridCovariance`.
     approximates_posterior : bool
         Whether states have a pseudo-posterior close to the posterior of f given theta, so
         that f is best updated around it rather than around its prior.
-    required_sites : str or None
-        Name of the method by which the likelihood must supply sites.
-    frozen : object
-        What was adapted to the posterior and is held from then on; None where nothing is.
+    requires : tuple of str
+        Capabilities that it needs: of the likelihood those in `LIKELIHOOD_CAPABILITIES` of
+        `_registry`, of the covariance those of `CovarianceStructure`.
+    adaptation : Adaptation or None
+        What is adapted to the posterior in the warm-up; None for most.
     """
 
     draws_latents_exactly: ClassVar[bool] = False
     has_gradient: ClassVar[bool] = False
     carries_latents: ClassVar[bool] = False
     path_length: ClassVar[float] = 1.5
-    works_on_grids: ClassVar[bool] = False
     approximates_posterior: ClassVar[bool] = False
-    required_sites: ClassVar[str | None] = None
-    frozen: Any = None
+    requires: ClassVar[tuple[str, ...]] = ()
+    adaptation: Adaptation | None = None
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-
-    @classmethod
-    def check(cls, likelihood: Likelihood) -> None:
-        """Raise MissingCapabilityError if the likelihood cannot be represented so."""
-        if cls.required_sites is not None:
-            getattr(likelihood, cls.required_sites)((1.0,) * len(likelihood.parameters))
 
     def prepare(self, state: LatentState, current: LatentState | None = None) -> bool:
         """Set what this representation keeps in a state; False if it is not finite.
@@ -175,28 +167,6 @@ class Representation(ABC):
         What it keeps in the current state stays valid.
         """
         return True
-
-    def observe(self, state: LatentState) -> None:  # noqa: B027 - a hook; most adapt nothing
-        """Take in a state of the warm-up, for `adapt`."""
-
-    def adapt(self, state: LatentState, theta: Array) -> bool:
-        """Adapt what is `frozen` to the posterior, and set anew what is kept in a state.
-
-        Only in the warm-up: the posterior stays invariant only if nothing is adapted.
-
-        Parameters
-        ----------
-        state : LatentState
-            The current state.
-        theta : ndarray of shape (n_parameters,)
-            Amid the posterior, as far as is known.
-
-        Returns
-        -------
-        adapted : bool
-            Whether anything was.
-        """
-        return False
 
     @property
     def free(self) -> NDArray[np.intp]:

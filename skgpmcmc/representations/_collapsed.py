@@ -7,11 +7,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from .._covariance import CholeskyFactor
+from .._covariance import Factor
 from .._linalg import Array
 from .._model._model import Workspace
 from .._model._state import LatentState
-from ..likelihoods import GaussianGivenAuxiliaries, Likelihood
+from ..likelihoods import GaussianGivenAuxiliaries
 from ._base import Conditional, Representation
 
 # The noise of a latent value without data: so large that it adds a constant.
@@ -56,7 +56,7 @@ class CollapsedConditional(Conditional):
 
     Attributes
     ----------
-    factor : CholeskyFactor or None
+    factor : Factor or None
         Of K + S at the current state; None if it has none.
     data : _Pseudodata
         At the current state.
@@ -79,7 +79,7 @@ class CollapsedConditional(Conditional):
         self.workspace.n_likelihoods += 1
         return _Pseudodata(self._given, params)
 
-    def _log_density(self, factor: CholeskyFactor, data: _Pseudodata, mean: float) -> float:
+    def _log_density(self, factor: Factor, data: _Pseudodata, mean: float) -> float:
         log_constant = data.log_constant - self._reference
         return log_constant + factor.log_normal(factor.whiten(data.centre - mean))
 
@@ -90,7 +90,7 @@ class CollapsedConditional(Conditional):
         layout, state = self.workspace.layout, self.state
         mean, params = layout.mean(theta), layout.likelihood_params(theta)
         data = self.data if params == self.data.params else self._pseudodata(params)
-        factor: CholeskyFactor | None = self.factor
+        factor: Factor | None = self.factor
         kernel_theta = theta[: layout.n_kernel]
         if data is not self.data or (kernel_theta != self.factor.theta).any():
             factor = self.workspace.covariance.noisy_factor(kernel_theta, data.noise, self.factor)
@@ -142,13 +142,8 @@ class CollapsedRepresentation(Representation):
     """
 
     has_gradient = True
+    requires = ("augmentation", "added noise")
     _conditional: CollapsedConditional
-
-    @classmethod
-    def check(cls, likelihood: Likelihood) -> None:
-        """Raise MissingCapabilityError if there are no such auxiliary variables."""
-        params = (1.0,) * len(likelihood.parameters)
-        likelihood.augment(np.zeros(likelihood.n_latent), params, np.random.default_rng(0))
 
     def _gaussian(self, state: LatentState, rng: np.random.Generator) -> GaussianGivenAuxiliaries:
         """Draw the auxiliary variables given f, and return the likelihood given them."""
@@ -200,11 +195,7 @@ class MarginalRepresentation(CollapsedRepresentation):
     """Hold nothing: the likelihood is Gaussian as it is (M&A section 3)."""
 
     draws_latents_exactly = True
-
-    @classmethod
-    def check(cls, likelihood: Likelihood) -> None:
-        """Raise MissingCapabilityError if the likelihood is not Gaussian."""
-        likelihood.gaussian_sites((1.0,) * len(likelihood.parameters))
+    requires = ("gaussian sites", "added noise")
 
     def _gaussian(self, state: LatentState, rng: np.random.Generator) -> GaussianGivenAuxiliaries:
         return self.workspace.likelihood

@@ -29,8 +29,6 @@ class _FixedConditional(FactorConditional):
 class FixedRepresentation(Representation):
     """Hold f: theta moves under p(theta) N(f; m, K_theta) (M&A Algorithm 1)."""
 
-    works_on_grids = True
-
     def condition(self, state: LatentState, rng: np.random.Generator) -> Conditional:
         """Return the density of theta given f."""
         return _FixedConditional(self.workspace, state)
@@ -47,8 +45,6 @@ class _PriorWhiteConditional(FactorConditional):
 
 class PriorWhiteRepresentation(Representation):
     """Hold nu = L^-1 (f - m): theta moves under p(theta) L(f) (M&A Algorithm 2)."""
-
-    works_on_grids = True
 
     def condition(self, state: LatentState, rng: np.random.Generator) -> Conditional:
         """Return the density of theta given nu."""

@@ -7,12 +7,11 @@ used as they are.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _linalg
-from .._covariance import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
+from .._covariance import Factor, PseudoPosteriorWithVariances
 from .._linalg import Array
 from ..likelihoods import Likelihood, Sites
 from ._site_rules import clip_precision
@@ -53,10 +52,10 @@ class Propagation(NamedTuple):
 
 def propagate(
     likelihood: Likelihood,
-    factor: CholeskyFactor,
+    factor: Factor,
     mean: float,
     params: tuple[float, ...],
-    factory: PseudoPosteriorFactory,
+    factory: Any,
     *,
     tolerance: float = _TOLERANCE,
     max_iterations: int = _MAX_ITERATIONS,
@@ -71,14 +70,14 @@ def propagate(
     ----------
     likelihood : Likelihood
         Matches the tilted moments by its `moment_sites`.
-    factor : CholeskyFactor
+    factor : Factor
         Of the prior covariance K.
     mean : float
         Prior mean m.
     params : tuple of float
         The likelihood's own parameters.
     factory : PseudoPosteriorFactory
-        Its buffers are overwritten.
+        Of `PseudoPosteriorWithVariances`, in whatever form; its buffers are overwritten.
     tolerance : float
         Of a site's effect on its marginal's mean and precision, in the marginal's units.
     max_iterations : int
@@ -108,15 +107,12 @@ def propagate(
 
 
 def site_marginals(
-    factor: CholeskyFactor, pseudo: PseudoPosterior, shift: Array, mean: float
+    factor: Factor, pseudo: PseudoPosteriorWithVariances, shift: Array, mean: float
 ) -> Marginals:
-    """Return the pseudo-posterior's mean, and the diagonal of L U^-T U^-1 L^T."""
+    """Return the pseudo-posterior's mean and its marginal variances."""
     projection = pseudo.project(shift, mean)
     centre = mean + factor.colour(pseudo.colour(np.zeros_like(projection), projection))
-    # The buffers' upper triangles hold anything.
-    transpose = np.asfortranarray(np.tril(factor.lower).T)
-    root = _linalg.solve_lower_matrix(pseudo.lower, transpose)
-    return Marginals(centre, factor.scale**2 * np.einsum("ij,ij->j", root, root))
+    return Marginals(centre, pseudo.marginal_variance())
 
 
 def _match(

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from .._linalg import Array
 from .._model._model import Workspace
 from .._model._state import LatentState
-from ..likelihoods import Sites
+from ..likelihoods import Likelihood, Sites
+from ._adaptation import Adaptation
 from ._base import Conditional
 from ._pseudo_posterior import PosteriorConditional, PseudoPosteriorRepresentation
 from ._site_rules import HeldNoise
@@ -42,27 +43,24 @@ class _JointConditional(PosteriorConditional):
         return np.concatenate([along_theta, along.eta])
 
 
-class JointRepresentation(PseudoPosteriorRepresentation):
-    """Hold nothing but the likelihood's own parameters.
+class _MeanSites(Adaptation):
+    """Sites that make the mean of f that of the pseudo-posterior; flat until they are found.
 
-    The kernel's hyperparameters, the mean offset and eta = U^T z - b move together along
-    Hamiltonian trajectories: what `post-*` hold (M&A section 4), with sites of one precision
-    for all, as grids need. Close to standard normal whatever theta is, eta allows long steps.
+    w is the mean curvature of -log L(f), and the shift is h = g + w f for the mean score g and the
+    mean f, because K^-1 (f - m) has the mean g.
 
-    The sites are found in the warm-up: w is the mean curvature of -log L(f), and the shift
-    h = g + w f for the mean score g and the mean f makes the mean of f that of the
-    pseudo-posterior, because K^-1 (f - m) has the mean g. Until then they are flat.
+    Parameters
+    ----------
+    noise : HeldNoise
+        Holds the sites.
+    likelihood : Likelihood
+        Gives score and curvature.
     """
 
-    carries_latents = True
-    # Twice that of trajectories of theta alone: hundreds of nuisances make the steps small.
-    path_length = 3.0
-    works_on_grids = True
-    _noise: HeldNoise
-
-    def __init__(self, workspace: Workspace) -> None:
-        super().__init__(workspace, HeldNoise(workspace.likelihood))
-        self._n_observed, self._sums = 0, np.zeros((3, workspace.model.n_latent))
+    def __init__(self, noise: HeldNoise, likelihood: Likelihood) -> None:
+        self._noise = noise
+        self._likelihood = likelihood
+        self._n_observed, self._sums = 0, np.zeros((3, likelihood.n_latent))
 
     @property
     def frozen(self) -> Sites:
@@ -70,27 +68,45 @@ class JointRepresentation(PseudoPosteriorRepresentation):
         return self._noise.held
 
     @frozen.setter
-    def frozen(self, value: Sites | None) -> None:
-        if value is not None:
-            self._noise.held = value
+    def frozen(self, value: Sites) -> None:
+        self._noise.held = value
+
+    def observe(self, state: LatentState) -> None:
+        """Take in what the sites depend on."""
+        derivatives = self._likelihood.derivatives(state.latent, state.params)
+        self._sums += (state.latent, *derivatives)
+        self._n_observed += 1
+
+    def find(self, state: LatentState, theta: Array) -> Sites:
+        """Return the sites of the states since the last time."""
+        latent, score, bend = self._sums / self._n_observed
+        self._n_observed, self._sums[:] = 0, 0.0
+        w = max(-float(bend.mean()), 0.0)
+        return Sites(np.full_like(latent, w), score + w * latent)
+
+
+class JointRepresentation(PseudoPosteriorRepresentation):
+    """Hold nothing but the likelihood's own parameters.
+
+    The kernel's hyperparameters, the mean offset and eta = U^T z - b move together along
+    Hamiltonian trajectories: what `post-*` hold (M&A section 4), with sites of one precision
+    for all, as grids need. Close to standard normal whatever theta is, eta allows long steps.
+    """
+
+    carries_latents = True
+    requires = ("pseudo-posterior gradient",)
+    # Twice that of trajectories of theta alone: hundreds of nuisances make the steps small.
+    path_length = 3.0
+
+    def __init__(self, workspace: Workspace) -> None:
+        noise = HeldNoise(workspace.likelihood)
+        super().__init__(workspace, noise)
+        self.adaptation = _MeanSites(noise, workspace.likelihood)
 
     @property
     def free(self) -> NDArray[np.intp]:
         """Elements of theta that the trajectories move."""
         return np.arange(self.workspace.layout.first_likelihood)
-
-    def observe(self, state: LatentState) -> None:
-        """Take in what the sites depend on."""
-        derivatives = self.workspace.likelihood.derivatives(state.latent, state.params)
-        self._sums += (state.latent, *derivatives)
-        self._n_observed += 1
-
-    def adapt(self, state: LatentState, theta: Array) -> bool:
-        """Find the sites; see `Representation.adapt`."""
-        latent, score, bend = self._sums / self._n_observed
-        self._n_observed, self._sums[:] = 0, 0.0
-        w = max(-float(bend.mean()), 0.0)
-        return self.freeze(Sites(np.full_like(latent, w), score + w * latent), state)
 
     def condition(self, state: LatentState, rng: np.random.Generator) -> Conditional:
         """Return the density of theta and eta."""

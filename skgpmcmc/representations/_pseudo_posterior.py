@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._covariance import CholeskyFactor
 from .._linalg import Array
 from .._model._model import Workspace
 from .._model._state import LatentState
+from ._adaptation import Adaptation
 from ._base import Conditional, FactorConditional, Representation
 from ._expectation_propagation import propagate
 from ._site_rules import (
@@ -52,15 +52,6 @@ class PseudoPosteriorRepresentation(Representation):
             return False
         state.pseudo = pseudo
         return True
-
-    def freeze(self, found: Any, state: LatentState) -> bool:
-        """Hold what was found from now on; False, and all as it was, if it is not finite here."""
-        before, self.frozen = self.frozen, found
-        if self.prepare(state):
-            return True
-        self.frozen = before
-        self.prepare(state)
-        return False
 
     def complete(self, candidate: LatentState, current: LatentState) -> bool:
         """Set the candidate's sites and pseudo-posterior, reusing what did not change.
@@ -176,6 +167,8 @@ class PosteriorRepresentation(PseudoPosteriorRepresentation):
 class SurrogateSite(SurrogateRepresentation):
     """`surr-site`: the noise level matches the site posteriors."""
 
+    requires = ("any precisions",)
+
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, SiteNoise(workspace.likelihood, floor_precision))
 
@@ -183,7 +176,7 @@ class SurrogateSite(SurrogateRepresentation):
 class SurrogateTaylor(SurrogateRepresentation):
     """`surr-taylor`: the noise level comes from a Taylor expansion."""
 
-    required_sites = "taylor_sites"
+    requires = ("taylor sites", "any precisions")
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, TaylorNoise(workspace.likelihood, floor_precision))
@@ -192,14 +185,14 @@ class SurrogateTaylor(SurrogateRepresentation):
 class SurrogateConstant(SurrogateRepresentation):
     """Surrogate noise S = alpha I (M&A section 3.2)."""
 
-    works_on_grids = True
-
     def __init__(self, workspace: Workspace, alpha: float) -> None:
         super().__init__(workspace, ConstantNoise(workspace.likelihood, alpha))
 
 
 class PosteriorSite(PosteriorRepresentation):
     """`post-site`: whitened by the site posteriors' precisions and means."""
+
+    requires = ("any precisions",)
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, SiteNoise(workspace.likelihood, clip_precision))
@@ -208,10 +201,48 @@ class PosteriorSite(PosteriorRepresentation):
 class PosteriorTaylor(PosteriorRepresentation):
     """`post-taylor`: whitened by a Taylor expansion (Christensen et al. 2006)."""
 
-    required_sites = "taylor_sites"
+    requires = ("taylor sites", "any precisions")
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, TaylorNoise(workspace.likelihood, clip_precision))
+
+
+class _PropagatedSites(Adaptation):
+    """Sites of expectation propagation at one theta.
+
+    Parameters
+    ----------
+    noise : FrozenNoise
+        Holds the sites.
+    workspace : Workspace
+        The chain's buffers and counters.
+    factory : PseudoPosteriorFactory
+        The representation's, in whatever form; its buffers are overwritten.
+    """
+
+    def __init__(self, noise: FrozenNoise, workspace: Workspace, factory: Any) -> None:
+        self._noise = noise
+        self._workspace = workspace
+        self._factory = factory
+
+    @property
+    def frozen(self) -> FrozenSites | None:
+        """The sites and where they were found; None until they are."""
+        return self._noise.frozen
+
+    @frozen.setter
+    def frozen(self, value: FrozenSites | None) -> None:
+        self._noise.frozen = value
+
+    def find(self, state: LatentState, theta: Array) -> FrozenSites | None:
+        """Return the sites of expectation propagation at theta; None if K has no factor there."""
+        layout, covariance = self._workspace.layout, self._workspace.covariance
+        factor = covariance.factor(theta[: layout.n_kernel], state.factor)
+        if factor is None:
+            return None
+        mean, params = layout.mean(theta), layout.likelihood_params(theta)
+        found = propagate(self._workspace.likelihood, factor, mean, params, self._factory)
+        return FrozenSites(found.sites, mean, factor.variance, params)
 
 
 class PropagatedRepresentation(PseudoPosteriorRepresentation):
@@ -226,42 +257,19 @@ class PropagatedRepresentation(PseudoPosteriorRepresentation):
     """
 
     approximates_posterior = True
-    _noise: FrozenNoise
+    requires = ("any precisions", "marginal variances")
+    adaptation: _PropagatedSites
 
     def __init__(self, workspace: Workspace, bound: Bound) -> None:
-        super().__init__(workspace, FrozenNoise(workspace.likelihood, bound))
-
-    @property
-    def frozen(self) -> Any:
-        """The sites and where they were found; None until they are."""
-        return self._noise.frozen
-
-    @frozen.setter
-    def frozen(self, value: Any) -> None:
-        self._noise.frozen = value
+        noise = FrozenNoise(workspace.likelihood, bound)
+        super().__init__(workspace, noise)
+        self.adaptation = _PropagatedSites(noise, workspace, self._factory)
 
     def prepare(self, state: LatentState, current: LatentState | None = None) -> bool:
         """Set the sites and factor the pseudo-posterior; find the sites here if there are none."""
-        if self.frozen is None:
-            self.frozen = self._find(state, state.theta)
+        if self.adaptation.frozen is None:
+            self.adaptation.frozen = self.adaptation.find(state, state.theta)
         return super().prepare(state, current)
-
-    def adapt(self, state: LatentState, theta: Array) -> bool:
-        """Find the sites at theta; see `Representation.adapt`."""
-        found = self._find(state, theta)
-        return found is not None and self.freeze(found, state)
-
-    def _find(self, state: LatentState, theta: Array) -> FrozenSites | None:
-        """Return the sites of expectation propagation at theta; None if K has no factor there."""
-        layout = self.workspace.layout
-        factor: CholeskyFactor | None = self.workspace.covariance.factor(
-            theta[: layout.n_kernel], state.factor
-        )
-        if factor is None:
-            return None
-        mean, params = layout.mean(theta), layout.likelihood_params(theta)
-        found = propagate(self.workspace.likelihood, factor, mean, params, self._factory)
-        return FrozenSites(found.sites, mean, factor.variance, params)
 
 
 class SurrogatePropagated(PropagatedRepresentation, SurrogateRepresentation):

@@ -52,6 +52,7 @@ class ApproximateMarginalRepresentation(PseudoPosteriorRepresentation):
     """
 
     draws_latents_exactly = True
+    requires = ("any precisions",)
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, SiteNoise(workspace.likelihood, clip_precision))

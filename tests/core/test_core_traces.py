@@ -12,6 +12,7 @@ from problems import COMBINATIONS, LIKELIHOODS, X_SMALL, make_model_for
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
+from skgpmcmc._covariance import GridStructure
 from skgpmcmc._grid import Grid
 from skgpmcmc._running._continuation import check_origin
 from skgpmcmc.core import LatentGaussianModel, SamplerSettings, predict_latent, run_chains
@@ -131,7 +132,7 @@ def test_traces_of_grids_are_those_of_the_same_points(representation):
     grid = Grid((np.linspace(0.0, 1.0, 5), np.linspace(0.0, 1.0, 4)))
     counts = np.arange(20.0) % 3
     kernel = AMPLITUDE * RBF([0.5, 0.5], (0.1, 3.0))
-    on_grid = good(kernel, grid.points(), counts, Poisson, grid=grid)
+    on_grid = good(kernel, grid.points(), counts, Poisson, structure=GridStructure(grid))
     once = run_chains(on_grid, settings_of(representation=representation), n_chains=1)
     for model in (on_grid, good(kernel, grid.points(), counts, Poisson)):
         assert np.isfinite(predict_latent(model, once, [[0.3, 0.3]])).all()

@@ -18,7 +18,9 @@ from sklearn.gaussian_process.kernels import (
 from skgpmcmc import _linalg
 from skgpmcmc._covariance import (
     DenseCovariance,
+    DenseStructure,
     GridCovariance,
+    GridStructure,
     PseudoPosteriorFactory,
     make_covariance,
     separable_form,
@@ -26,8 +28,9 @@ from skgpmcmc._covariance import (
 from skgpmcmc._grid import Grid
 from skgpmcmc._model._model import LatentGaussianModel
 from skgpmcmc._sampling._latent_moves import draw_prior_latents
+from skgpmcmc._sampling._plan import plan
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.exceptions import MissingCapabilityError
-from skgpmcmc.representations import make_workspace
 
 JITTER = 1e-5
 #: Of one, two and three axes; the coordinates are not evenly spread.
@@ -282,7 +285,7 @@ def test_which_kernels_separate(kernel, separates):
 def test_dense_covariances_have_no_gradient_of_their_root():
     covariance = make_covariance(RBF(1.0), GRIDS[1].points())
     factor = covariance.factor(np.zeros(1))
-    assert not covariance.has_pseudo_posterior_gradient
+    assert "pseudo-posterior gradient" not in DenseStructure.capabilities
     with pytest.raises(MissingCapabilityError, match="grid"):
         covariance.pseudo_posterior_gradient(factor, *np.zeros((3, 6)))
     assert type(covariance.pseudo_posterior_factory()) is PseudoPosteriorFactory
@@ -306,9 +309,9 @@ SMALL = Grid((np.array([0.0, 1.0]), np.array([0.0, 0.7])))
 KERNEL = ConstantKernel(1.0, (0.1, 10.0)) * RBF(1.0, (0.1, 10.0))
 
 
-def model_on(grid=SMALL, kernel=KERNEL, **options):
+def model_on(structure=GridStructure(SMALL), kernel=KERNEL, **options):  # noqa: B008
     likelihood = LIKELIHOODS["poisson"].make()
-    return LatentGaussianModel(kernel, SMALL.points(), likelihood, grid=grid, **options)
+    return LatentGaussianModel(kernel, SMALL.points(), likelihood, structure=structure, **options)
 
 
 @pytest.mark.parametrize(
@@ -320,7 +323,7 @@ def model_on(grid=SMALL, kernel=KERNEL, **options):
         (model_on(), "joint-post", GridCovariance),
         (model_on(), "surr-site", DenseCovariance),
         (model_on(), "post-taylor", DenseCovariance),
-        (model_on(grid=None), "prior-white", DenseCovariance),
+        (model_on(DenseStructure()), "prior-white", DenseCovariance),
         (model_on(kernel=Matern(1.0, (0.1, 10.0))), "prior-white", DenseCovariance),
         (
             model_on(mean="constant", collapse_mean=True, priors={"mean": stats.norm()}),
@@ -330,12 +333,13 @@ def model_on(grid=SMALL, kernel=KERNEL, **options):
     ],
 )
 def test_which_covariance_a_chain_has(model, representation, kind):
-    assert isinstance(make_workspace(model, representation).covariance, kind)
+    planned = plan(model, SamplerSettings(representation))
+    assert isinstance(planned.workspace().covariance, kind)
 
 
 def test_grid_must_fit_the_rows():
     with pytest.raises(ValueError, match="the 6 points of the grid, in their order; got 4 rows"):
-        model_on(grid=Grid((np.arange(2.0), np.arange(3.0))))
+        model_on(GridStructure(Grid((np.arange(2.0), np.arange(3.0)))))
 
 
 def test_prior_draws():

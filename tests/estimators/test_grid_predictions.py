@@ -9,10 +9,13 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from skgpmcmc import MCMCCoxProcessRegressor
+from skgpmcmc._covariance import DenseStructure, GridStructure
 from skgpmcmc._grid import Grid
 from skgpmcmc._prediction import _grid
 from skgpmcmc._prediction._dense import PosteriorDraws, sample_latent
 from skgpmcmc._prediction._grid import GridPosteriorDraws
+from skgpmcmc.core import LatentGaussianModel, SamplerSettings, predict_latent, run_chains
+from skgpmcmc.likelihoods import Poisson
 
 JITTER = 1e-6
 N_DRAWS = 4
@@ -176,3 +179,37 @@ def test_rows_of_the_grid_need_no_covariance():
     assert peak < 8 * 1600**2 / 4  # a quarter of one dense matrix
     with pytest.raises(ValueError, match="the joint covariance of 1601 rows"):
         model.set_params(memory_limit=0.1).sample_y(mixed + 1e-3, 2)
+
+
+def test_core_predicts_by_the_structure_of_the_model():
+    """A dense twin of the model has the same posterior, and predictions by other algebra."""
+    grid = Grid((np.linspace(0.0, 1.0, 4), np.linspace(0.0, 2.0, 5)))
+    kernel = ConstantKernel(1.0, (0.1, 10.0)) * RBF([1.0, 1.0], (0.3, 3.0))
+    likelihood = Poisson(np.arange(20) % 4)
+    model = LatentGaussianModel(kernel, grid.points(), likelihood, structure=GridStructure(grid))
+    settings = SamplerSettings("prior-white", n_warmup=5, n_draws=10)
+    trace = run_chains(model, settings, n_chains=1, random_state=0)
+    new = np.random.default_rng(0).random((6, 2))
+    twin = model.with_structure(DenseStructure())
+    own, dense = predict_latent(model, trace, new), predict_latent(twin, trace, new)
+    np.testing.assert_allclose(own[0], dense[0], atol=1e-4)
+    np.testing.assert_allclose(own[1], dense[1], atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("representation", ["prior-white", "post-ep"])
+def test_states_of_version_0_1_0_are_read(representation):
+    """They have a grid, or None, in place of the structure."""
+    X = Grid((np.arange(4.0), np.arange(5.0))).points()
+    options = {"n_chains": 1, "n_warmup": 5, "n_draws": 5, "random_state": 0}
+    model = MCMCCoxProcessRegressor(representation=representation, **options)
+    model.fit(X, np.arange(20) % 3)
+    old = model.__getstate__()
+    structure = old.pop("_structure")
+    assert (structure["skgpmcmc"] == "GridStructure") == (representation == "prior-white")
+    old["_grid"] = structure["fields"].get("grid")
+    again = MCMCCoxProcessRegressor()
+    again.__setstate__(old)
+    np.testing.assert_array_equal(again.predict(X + 0.1), model.predict(X + 0.1))
+    assert not hasattr(again, "_grid")
+    assert again.__getstate__().keys() == model.__getstate__().keys()

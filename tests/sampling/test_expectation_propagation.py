@@ -238,7 +238,7 @@ def frozen_sites(model, name, theta=None):
     workspace, state = state_of(model, theta)
     representation = make_representation(name, workspace)
     assert representation.prepare(state)
-    return representation.frozen
+    return representation.adaptation.frozen
 
 
 @pytest.mark.parametrize("representation", NAMES)
@@ -327,8 +327,8 @@ def test_adaptation_that_fails_leaves_all_as_it_was(monkeypatch):
     workspace, state = state_of(model)
     chosen = make_representation("post-ep", workspace)
     assert chosen.prepare(state)
-    frozen, U = chosen.frozen, np.tril(state.pseudo.lower).copy()
-    assert not chosen.adapt(state, np.full(3, np.inf))
+    frozen, U = chosen.adaptation.frozen, np.tril(state.pseudo.lower).copy()
+    assert not chosen.adaptation.adapt(state, np.full(3, np.inf), chosen.prepare)
     build, n_built = PseudoPosteriorFactory.build, 0
 
     def fails_at_the_state(self, factor, precision, current=None):
@@ -339,11 +339,11 @@ def test_adaptation_that_fails_leaves_all_as_it_was(monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(PseudoPosteriorFactory, "build", fails_at_the_state)
-        assert not chosen.adapt(state, state.theta + 1.0)
-    assert chosen.frozen is frozen
+        assert not chosen.adaptation.adapt(state, state.theta + 1.0, chosen.prepare)
+    assert chosen.adaptation.frozen is frozen
     np.testing.assert_array_equal(np.tril(state.pseudo.lower), U)
-    assert chosen.adapt(state, state.theta + 1.0)
-    assert chosen.frozen is not frozen
+    assert chosen.adaptation.adapt(state, state.theta + 1.0, chosen.prepare)
+    assert chosen.adaptation.frozen is not frozen
 
 
 @pytest.mark.parametrize("representation", NAMES)
@@ -354,15 +354,17 @@ def test_sites_are_adapted_in_the_warm_up_and_then_frozen(representation):
     seen = []
     for iteration in range(40):
         chain.warm_up(iteration)
-        seen.append(chain.representation.frozen)
+        adaptation = chain.representation.adaptation
+        seen.append(None if adaptation is None else adaptation.frozen)
     chain.end_warm_up()
     # Under the approximation, then from iterations 5, 10 and 20 on, and at the end.
     assert all(frozen is None for frozen in seen[:5])
-    assert len({id(frozen) for frozen in seen[5:]} | {id(chain.representation.frozen)}) == 4
-    frozen, sites = chain.representation.frozen, [c.copy() for c in chain.representation.frozen[0]]
+    frozen = chain.representation.adaptation.frozen
+    assert len({id(one) for one in [*seen[5:], frozen]}) == 4
+    sites = [column.copy() for column in frozen[0]]
     for _ in range(20):
         chain.iterate()
-    assert chain.representation.frozen is frozen
+    assert chain.representation.adaptation.frozen is frozen
     np.testing.assert_array_equal(frozen.sites, sites)
 
 
@@ -375,8 +377,8 @@ def test_sites_are_found_amid_the_last_part_of_the_warm_up():
         visited.append(chain.state.theta)
     chain.end_warm_up()
     theta = np.median(visited[2:], axis=0)
-    assert chain.representation.frozen.params == (math.exp(theta[-1]),)
-    assert chain.representation.frozen.mean == theta[2]
+    assert chain.representation.adaptation.frozen.params == (math.exp(theta[-1]),)
+    assert chain.representation.adaptation.frozen.mean == theta[2]
 
 
 def test_without_a_warm_up_sites_are_those_of_the_start():
@@ -387,7 +389,7 @@ def test_without_a_warm_up_sites_are_those_of_the_start():
     chain.end_warm_up()
     chain.iterate()
     assert (chain.state.theta != theta).all()
-    assert chain.representation.frozen.params == (math.exp(-1.0),)
+    assert chain.representation.adaptation.frozen.params == (math.exp(-1.0),)
 
 
 @pytest.mark.parametrize("options", [{}, {"whitened_updates": True, "n_approximate": 10}], ids=str)

@@ -13,7 +13,13 @@ from problems import LIKELIHOODS, PRIORS, make_model
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-from skgpmcmc._covariance import GridCovariance, GridFactor, GridPseudoPosterior
+from skgpmcmc._covariance import (
+    DenseStructure,
+    GridCovariance,
+    GridFactor,
+    GridPseudoPosterior,
+    GridStructure,
+)
 from skgpmcmc._covariance._base import PseudoPosteriorGradient
 from skgpmcmc._grid import Grid
 from skgpmcmc._model._model import LatentGaussianModel
@@ -26,7 +32,7 @@ from skgpmcmc.diagnostics import mcse_mean
 from skgpmcmc.exceptions import MissingCapabilityError
 from skgpmcmc.likelihoods import Poisson, Sites
 from skgpmcmc.priors._normal_coordinates import NormalCoordinates
-from skgpmcmc.representations import check_representation, make_representation, make_workspace
+from skgpmcmc.representations import check_representation, make_representation
 from skgpmcmc.representations._joint import _JointConditional
 from skgpmcmc.updates import HamiltonianResult
 
@@ -57,7 +63,9 @@ SITES = Sites(np.full(4, 4.0), np.array([2.0, -1.0, 4.0, 0.5]))
 
 def model_on_grid(name="poisson", kernel=ARD, priors=MORE_PRIORS, **options):
     likelihood = LIKELIHOODS[name].make()
-    return make_model(likelihood, kernel, priors, GRID.points(), grid=GRID, **options)
+    return make_model(
+        likelihood, kernel, priors, GRID.points(), structure=GridStructure(GRID), **options
+    )
 
 
 def transition(representation, step_size=0.4, n_iterations=2, **options):
@@ -74,16 +82,16 @@ def transition(representation, step_size=0.4, n_iterations=2, **options):
             chain.iterate()
         return chain
 
-    step.make_workspace = lambda model: make_workspace(model, representation)
     return step
 
 
 def conditional_of(model, sites, seed):
     """The representation with these sites, its conditional at a draw from the prior, and rng."""
-    workspace, rng = make_workspace(model, "joint-post"), np.random.default_rng(seed)
+    workspace, rng = model.workspace(), np.random.default_rng(seed)
     state = workspace.initial_state(rng)
     held = make_representation("joint-post", workspace)
-    held.frozen = sites
+    if sites is not None:
+        held.adaptation.frozen = sites
     assert held.prepare(state)
     return held, held.condition(state, rng), rng
 
@@ -144,16 +152,16 @@ def test_density_by_dense_algebra(sites):
 def test_sites_make_the_mean_that_of_the_pseudo_posterior():
     """At one theta, h = g + w f with the posterior's means of the score g and of f."""
     model = small_problem(True)
-    workspace, rng = make_workspace(model, "joint-post"), np.random.default_rng(2)
+    workspace, rng = model.workspace(), np.random.default_rng(2)
     state = workspace.initial_state(rng, np.array([0.0, -1.0, -1.0, 1.0]))
     held = make_representation("joint-post", workspace)
     assert held.prepare(state)
     latents = []
     for _ in range(4000):
         update_latents(workspace, state, 1, rng)
-        held.observe(state)
+        held.adaptation.observe(state)
         latents.append(state.latent)
-    assert held.adapt(state, state.theta)
+    assert held.adaptation.adapt(state, state.theta, held.prepare)
     pseudo = state.pseudo
     z = pseudo.colour(np.zeros(20), pseudo.project(state.sites.shift, state.mean))
     centre = state.mean + state.factor.colour(z)
@@ -286,7 +294,7 @@ def small_problem(grid, offset_scale=1.0):
         Poisson(counts),
         mean="constant",
         priors={"mean": stats.norm(1.0, offset_scale)},
-        grid=points if grid else None,
+        structure=GridStructure(points) if grid else DenseStructure(),
     )
 
 
@@ -348,8 +356,10 @@ def test_no_start_on_a_large_grid_is_reported_without_its_matrix():
             return -math.inf
 
     grid = Grid((np.arange(250.0), np.arange(200.0)))  # 20 GB
-    model = make_model(Impossible(np.ones(grid.n)), ARD, PRIORS, grid.points(), grid=grid)
-    workspace = make_workspace(model, "joint-post")
+    model = make_model(
+        Impossible(np.ones(grid.n)), ARD, PRIORS, grid.points(), structure=GridStructure(grid)
+    )
+    workspace = model.workspace()
     with pytest.raises(ValueError, match=r"no starting point.*log L\(f\) was not finite"):
         workspace.initial_state(np.random.default_rng(8), np.zeros(4))
 
@@ -372,11 +382,11 @@ def test_dense_covariances_are_refused_before_sampling():
     ):
         with pytest.raises(MissingCapabilityError, match=r"'joint-post' cannot.*Cartesian grid"):
             attempt()
-    assert check_representation("joint-post", model.likelihood, on_grid=True) is None
+    assert check_representation("joint-post", model.likelihood, GridStructure(GRID)) is None
 
 
-@pytest.mark.parametrize("on_grid", [False, True])
-def test_names_in_messages_are_those_that_can_be_used(on_grid):
+@pytest.mark.parametrize("structure", [DenseStructure(), GridStructure(GRID)])
+def test_names_in_messages_are_those_that_can_be_used(structure):
     with pytest.raises(ValueError, match="must be one of") as error:
-        check_representation("joint", LIKELIHOODS["poisson"].make(), on_grid)
-    assert ("'joint-post'" in str(error.value)) == on_grid
+        check_representation("joint", LIKELIHOODS["poisson"].make(), structure)
+    assert ("'joint-post'" in str(error.value)) == (type(structure) is GridStructure)

@@ -1,0 +1,37 @@
+"""Where model and settings meet: whether they go together, asked once, before chains run."""
+
+from __future__ import annotations
+
+from .._model._model import LatentGaussianModel
+from ..representations import representation_class, usable_structure
+from ._settings import SamplerSettings
+
+
+def plan(model: LatentGaussianModel, settings: SamplerSettings) -> LatentGaussianModel:
+    """Return the model as its chains take it, with a structure that the representation can use.
+
+    Chains ask nothing of this again.
+
+    Parameters
+    ----------
+    model : LatentGaussianModel
+        The target.
+    settings : SamplerSettings
+        How it is to be sampled.
+
+    Raises
+    ------
+    MissingCapabilityError
+        If the likelihood or the covariance lacks what the representation requires.
+    ValueError
+        For an unknown representation, and if trajectories need a gradient that there is not.
+    """
+    representation = settings.representation
+    structure = usable_structure(representation, model.likelihood, model.structure)
+    needs_gradient = settings.hamiltonian and representation_class(representation).has_gradient
+    if needs_gradient and not structure.has_gradient(model.kernel, model.X[:2]):
+        raise ValueError(
+            f"hamiltonian=True needs a kernel that returns its gradient with eval_gradient=True; "
+            f"{model.kernel} does not. Set hamiltonian=False."
+        )
+    return model.with_structure(structure)
