@@ -14,6 +14,7 @@ import numpy as np
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
+from skgpmcmc._covariance import GridStructure
 from skgpmcmc._grid import Grid
 from skgpmcmc._model._model import LatentGaussianModel
 from skgpmcmc.likelihoods import (
@@ -27,7 +28,7 @@ from skgpmcmc.likelihoods import (
     Sites,
 )
 from skgpmcmc.likelihoods import StudentT as StudentTNoise
-from skgpmcmc.representations import make_representation, make_workspace
+from skgpmcmc.representations import make_representation
 
 X_SMALL = np.array([[0.0, 0.3], [0.7, 0.1], [1.5, 1.2], [2.1, 0.4]])
 #: The first two observations share a latent variable.
@@ -163,7 +164,7 @@ def make_model(likelihood: Likelihood, kernel=None, priors=None, X=X_SMALL, **op
 def make_model_for(representation, likelihood: Likelihood, kernel=None, priors=None, **options):
     """Return a model of which the representation can be used."""
     if representation == "joint-post":
-        options = {"X": GRID.points(), "grid": GRID, **options}
+        options = {"X": GRID.points(), "structure": GridStructure(GRID), **options}
     return make_model(likelihood, kernel, priors, **options)
 
 
@@ -171,12 +172,12 @@ def frozen_for(representation, model: LatentGaussianModel):
     """Return what a chain's warm-up might freeze, which does not depend on the chain's state."""
     if representation == "joint-post":
         return SITES_ON_GRID
-    workspace = make_workspace(model, representation)
+    workspace = model.workspace()
     theta = np.linspace(-0.3, 0.4, len(model.layout))
     state = workspace.state_at(theta, np.linspace(-1.0, 1.0, model.n_latent))
     held = make_representation(representation, workspace)
     assert held.prepare(state)
-    return held.frozen
+    return None if held.adaptation is None else held.adaptation.frozen
 
 
 def with_targets(model: LatentGaussianModel, y) -> LatentGaussianModel:

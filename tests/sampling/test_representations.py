@@ -100,7 +100,8 @@ def start(model, representation):
     theta = np.linspace(-0.3, 0.4, len(model.layout))
     state = workspace.state_at(theta, rng.standard_normal(model.n_latent))
     chosen = make_representation(representation, workspace)
-    chosen.frozen = frozen_of(model, representation)
+    if chosen.adaptation is not None:
+        chosen.adaptation.frozen = frozen_of(model, representation)
     assert chosen.prepare(state)
     assert chosen.begin(state, rng)
     return workspace, chosen, state, rng
