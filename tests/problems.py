@@ -14,6 +14,8 @@ import numpy as np
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
+from skgpmcmc._covariance import GridStructure
+from skgpmcmc._grid import Grid
 from skgpmcmc._model._model import LatentGaussianModel
 from skgpmcmc.likelihoods import (
     BernoulliLogit,
@@ -23,8 +25,10 @@ from skgpmcmc.likelihoods import (
     Likelihood,
     NegativeBinomial,
     Poisson,
+    Sites,
 )
 from skgpmcmc.likelihoods import StudentT as StudentTNoise
+from skgpmcmc.representations import make_representation
 
 X_SMALL = np.array([[0.0, 0.3], [0.7, 0.1], [1.5, 1.2], [2.1, 0.4]])
 #: The first two observations share a latent variable.
@@ -112,8 +116,14 @@ REPRESENTATIONS = [
     "post-taylor",
     "marginal",
     "collapsed",
+    "surr-ep",
+    "post-ep",
+    "joint-post",
     0.5,
 ]
+
+#: `joint-post` needs a covariance on a grid.
+REPRESENTATIONS_OF_DENSE = [name for name in REPRESENTATIONS if name != "joint-post"]
 
 COMBINATIONS = [
     (name, representation)
@@ -134,6 +144,12 @@ PRIORS = {
 }
 
 
+#: Four points, for representations that need a covariance on a grid.
+GRID = Grid((np.array([0.0, 1.0]), np.array([0.0, 0.7])))
+#: Of one precision, as the warm-up finds them.
+SITES_ON_GRID = Sites(np.full(4, 4.0), np.array([2.0, -1.0, 4.0, 0.5]))
+
+
 def make_model(likelihood: Likelihood, kernel=None, priors=None, X=X_SMALL, **options):
     """Return a model on the small inputs, with a constant mean by default."""
     kernel = ConstantKernel(1.0) * RBF(1.0) if kernel is None else kernel
@@ -143,6 +159,25 @@ def make_model(likelihood: Likelihood, kernel=None, priors=None, X=X_SMALL, **op
         wanted.add("mean")
     chosen = {n: p for n, p in (priors or PRIORS).items() if n in wanted}
     return LatentGaussianModel(kernel, X, likelihood, priors=chosen, **options)
+
+
+def make_model_for(representation, likelihood: Likelihood, kernel=None, priors=None, **options):
+    """Return a model of which the representation can be used."""
+    if representation == "joint-post":
+        options = {"X": GRID.points(), "structure": GridStructure(GRID), **options}
+    return make_model(likelihood, kernel, priors, **options)
+
+
+def frozen_for(representation, model: LatentGaussianModel):
+    """Return what a chain's warm-up might freeze, which does not depend on the chain's state."""
+    if representation == "joint-post":
+        return SITES_ON_GRID
+    workspace = model.workspace()
+    theta = np.linspace(-0.3, 0.4, len(model.layout))
+    state = workspace.state_at(theta, np.linspace(-1.0, 1.0, model.n_latent))
+    held = make_representation(representation, workspace)
+    assert held.prepare(state)
+    return None if held.adaptation is None else held.adaptation.frozen
 
 
 def with_targets(model: LatentGaussianModel, y) -> LatentGaussianModel:

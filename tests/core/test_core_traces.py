@@ -8,7 +8,7 @@ import pickle
 
 import numpy as np
 import pytest
-from problems import COMBINATIONS, LIKELIHOODS, X_SMALL, make_model
+from problems import COMBINATIONS, LIKELIHOODS, X_SMALL, make_model_for
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
@@ -96,14 +96,18 @@ def test_traces_of_a_model_made_anew_are_taken(trace):
 
 
 @pytest.mark.parametrize(("name", "representation"), COMBINATIONS)
-@pytest.mark.parametrize("collapse", [True, False])
-def test_every_trace_is_of_its_model(name, representation, collapse):
-    model = make_model(LIKELIHOODS[name].make(), collapse_mean=collapse)
+def test_every_trace_is_of_its_model(name, representation):
+    # Every second one, in turn, with a mean that is integrated out; not on grids.
+    collapse = (
+        COMBINATIONS.index((name, representation)) % 2 == 0 and representation != "joint-post"
+    )
+    model = make_model_for(representation, LIKELIHOODS[name].make(), collapse_mean=collapse)
     settings = settings_of(5, representation=representation, n_warmup=3)
     once = run_chains(model, settings, n_chains=1, random_state=0)
     mean, _ = predict_latent(model, once, X_SMALL)
     assert np.isfinite(mean).all()
-    other = make_model(LIKELIHOODS[name].make(), collapse_mean=collapse, jitter=1e-2)
+    options = {"collapse_mean": collapse, "jitter": 1e-2}
+    other = make_model_for(representation, LIKELIHOODS[name].make(), **options)
     with pytest.raises(ValueError, match="kernel, X or jitter"):
         predict_latent(other, once, X_SMALL)
 

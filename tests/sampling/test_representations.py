@@ -13,8 +13,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from problems import COMBINATIONS, LIKELIHOODS, REPEATED, Case, StudentT, make_model
-from problems import REPRESENTATIONS as PROBLEM_REPRESENTATIONS
+from problems import (
+    COMBINATIONS,
+    LIKELIHOODS,
+    REPEATED,
+    REPRESENTATIONS_OF_DENSE,
+    Case,
+    StudentT,
+    frozen_for,
+    make_model,
+)
 from rounding import ELEMENTWISE
 from scipy import stats
 from scipy.stats import multivariate_normal
@@ -24,7 +32,7 @@ from skgpmcmc._covariance import PseudoPosteriorFactory
 from skgpmcmc._sampling._chain import Chain
 from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.exceptions import MissingCapabilityError
-from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Poisson
+from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Poisson, Sites
 from skgpmcmc.representations import (
     REPRESENTATIONS,
     check_representation,
@@ -46,11 +54,13 @@ CASES = {
         gaussian=True,
     ),
 }
-ALL_COMBINATIONS = COMBINATIONS + [
+#: What needs a grid has a dense reference of its own, in test_joint_updates.py.
+DENSE_COMBINATIONS = [c for c in COMBINATIONS if c[1] in REPRESENTATIONS_OF_DENSE]
+ALL_COMBINATIONS = DENSE_COMBINATIONS + [
     (name, representation)
     for name in CASES
     if name not in LIKELIHOODS
-    for representation in PROBLEM_REPRESENTATIONS
+    for representation in REPRESENTATIONS_OF_DENSE
     if CASES[name].supports(representation)
 ]
 
@@ -90,9 +100,17 @@ def start(model, representation):
     theta = np.linspace(-0.3, 0.4, len(model.layout))
     state = workspace.state_at(theta, rng.standard_normal(model.n_latent))
     chosen = make_representation(representation, workspace)
+    if chosen.adaptation is not None:
+        chosen.adaptation.frozen = frozen_of(model, representation)
     assert chosen.prepare(state)
     assert chosen.begin(state, rng)
     return workspace, chosen, state, rng
+
+
+@functools.lru_cache(maxsize=64)
+def frozen_of(model, representation):
+    """Return what a representation has adapted at another state, if it adapts anything."""
+    return frozen_for(representation, model)
 
 
 def moves(theta, rng):
@@ -136,12 +154,22 @@ def _sites(model, representation, theta):
         sites = model.likelihood.fit_sites(np.full(len(K), mean), variance, params)
     elif source == "taylor":
         sites = model.likelihood.taylor_sites(params)
+    elif source == "ep":
+        sites = _scaled(model, frozen_of(model, representation), params)
     elif kind == "marginal":
         sites = model.likelihood.gaussian_sites(params)
     else:
         return np.full(len(K), 1.0 / representation), np.zeros(len(K))
     floor = 1e-6 if kind == "surr" else 0.0
     return np.maximum(sites.precision, floor), sites.shift
+
+
+def _scaled(model, frozen, params):
+    """Return frozen sites, scaled by what the parameters make of one-dimensional posteriors."""
+    prior = np.full(model.n_latent, frozen.mean), np.broadcast_to(frozen.variance, model.n_latent)
+    precisions = [model.likelihood.fit_sites(*prior, p).precision for p in (params, frozen.params)]
+    ratio = precisions[0] / precisions[1]
+    return Sites(frozen.sites.precision * ratio, frozen.sites.shift * ratio)
 
 
 def sites_at(model, representation, theta):
@@ -272,13 +300,16 @@ REFERENCES = {
     "post-taylor": PosteriorReference,
     "marginal": MarginalReference,
     "collapsed": CollapsedReference,
+    "surr-ep": SurrogateReference,
+    "post-ep": PosteriorReference,
     0.5: SurrogateReference,
 }
 
 
 def test_every_representation_has_a_reference():
-    named = set(REPRESENTATIONS) - {"joint-post", "surr-ep", "post-ep"}  # with their own tests
-    assert named | {0.5} == set(REFERENCES) == set(PROBLEM_REPRESENTATIONS)
+    assert (
+        {*REPRESENTATIONS, 0.5} - {"joint-post"} == set(REFERENCES) == set(REPRESENTATIONS_OF_DENSE)
+    )
 
 
 # ---------------------------------------------------------------- densities
@@ -412,7 +443,7 @@ def _update_latents(workspace, state, rng):
 
 
 @pytest.mark.parametrize("options", ["constant-mean", "varying-diagonal"])
-@pytest.mark.parametrize(("name", "representation"), COMBINATIONS)
+@pytest.mark.parametrize(("name", "representation"), DENSE_COMBINATIONS)
 def test_chain_of_moves_keeps_the_state_consistent(name, representation, options):
     model = model_of(name, options)
     workspace, chosen, state, rng = start(model, representation)
@@ -639,7 +670,7 @@ def test_evaluations_of_the_likelihood(name, representation, expected):
 # ---------------------------------------------------------------- failures
 
 
-@pytest.mark.parametrize(("name", "representation"), COMBINATIONS)
+@pytest.mark.parametrize(("name", "representation"), DENSE_COMBINATIONS)
 def test_theta_without_a_covariance_has_no_density(name, representation):
     model = model_of(name)
     workspace, chosen, state, rng = start(model, representation)
@@ -661,7 +692,7 @@ def test_theta_without_a_covariance_has_no_density(name, representation):
 
 
 @pytest.mark.parametrize("bad", [math.nan, 800.0, -800.0])
-@pytest.mark.parametrize("representation", PROBLEM_REPRESENTATIONS)
+@pytest.mark.parametrize("representation", REPRESENTATIONS_OF_DENSE)
 def test_likelihood_parameter_out_of_range_is_not_accepted(representation, bad):
     name = "student-t-noise" if representation == "collapsed" else "gaussian-noise"
     _, chosen, state, rng = start(model_of(name), representation)
@@ -702,7 +733,7 @@ def test_accept_needs_a_candidate_each_time():
 
 
 @pytest.mark.parametrize(
-    ("name", "representation"), [c for c in COMBINATIONS if c[1] in INTEGRATES]
+    ("name", "representation"), [c for c in DENSE_COMBINATIONS if c[1] in INTEGRATES]
 )
 def test_noisy_covariance_without_a_factor_has_no_density(name, representation, monkeypatch):
     model = model_of(name)
@@ -718,7 +749,7 @@ def test_noisy_covariance_without_a_factor_has_no_density(name, representation, 
 
 
 @pytest.mark.parametrize(
-    ("name", "representation"), [c for c in COMBINATIONS if c[1] in INTEGRATES]
+    ("name", "representation"), [c for c in DENSE_COMBINATIONS if c[1] in INTEGRATES]
 )
 def test_covariance_that_only_noise_makes_positive_is_left_again(name, representation, monkeypatch):
     model = model_of(name)
@@ -779,7 +810,7 @@ def test_marginal_of_other_likelihoods(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("representation", PROBLEM_REPRESENTATIONS)
+@pytest.mark.parametrize("representation", REPRESENTATIONS_OF_DENSE)
 def test_check_accepts_what_can_be_combined(name, representation):
     case = CASES[name]
     if case.supports(representation):
