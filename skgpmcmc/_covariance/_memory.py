@@ -103,7 +103,7 @@ def check_prediction_memory(parts: dict[str, float], limit: float | None, advice
     if limit is not None and needed / 1e9 > limit:
         each = " and ".join(f"{size / 1e9:.3g} for {what}" for what, size in parts.items())
         raise ValueError(
-            f"X and the arguments need about {needed / 1e9:.3g} gigabytes, more than "
+            f"this prediction needs about {needed / 1e9:.3g} gigabytes, more than "
             f"memory_limit={limit:g} gigabytes: {each}. {advice}, or raise memory_limit (None: no "
             "limit)."
         )

@@ -146,7 +146,8 @@ class Checkpoint:
             raise ValueError(
                 f"checkpoint={str(self.path)!r} has the chains of another fit: these differ from "
                 f"it: {'; '.join(changed)}. Pass the same, or another directory, or delete this "
-                "one to start afresh. (Searches and cross-validation fit many times: None there.)"
+                "one to start afresh. (Inside a search or cross-validation use checkpoint=None: "
+                "each fit would need its own directory.)"
             )
         return list(old["entropy"])
 

@@ -114,7 +114,7 @@ def no_warning_of_names(X: Any) -> Iterator[None]:
 
 
 def were_fitted(fitted: Fitted, new: Any) -> NDArray[np.bool_]:
-    """Return which rows are those that the estimator was fitted to; all if none is."""
+    """Return which new rows are among the training rows; all of them if no row is."""
     new = as_matrix("X", new)
     found = find_grid(training_rows(fitted), _SMALLEST_SHARE)
     if found is None:
@@ -143,9 +143,8 @@ def get_cells(centres: Array) -> tuple[Grid, NDArray[np.intp]]:
     found = find_cells(centres)
     if found is None:
         raise ValueError(
-            "X must be centres of a map's cells: combinations of the values of its two columns, "
-            f"in any order, a fifth of all or more; got {len(centres)} rows that are less. Leave "
-            "it out for the default."
+            "X must contain the centres of at least 20 % of the cells of a rectangular grid; got "
+            f"{len(centres)} rows that do not form one. Leave X out for the default."
         )
     return found
 

@@ -274,7 +274,9 @@ def _check_gradient(
             if kind.has_gradient and is_usable(name, likelihood, structure)
         ]
         own = (
-            f"Set representation={' or '.join(names)}" if names else "With these data there is none"
+            f"Set representation={' or '.join(names)}"
+            if names
+            else "No representation of these data has a gradient"
         )
         raise ValueError(
             f"hyperparameter_update='hmc' needs a representation with a gradient; "

@@ -37,8 +37,8 @@ class CountPredictions(RegressorMixin, LatentPredictions):
         """Warn where counts in unequal exposures are compared with rates per unit."""
         if self.exposure_range_ != (1.0, 1.0) and exposure is None:
             warn_user(
-                f"{method} takes the exposure of every row for 1, but fit was given other "
-                "exposures. Pass exposure=...; in cross-validation, turn scikit-learn's metadata "
+                f"{method} assumes exposure=1 for every row, but fit was given exposures. "
+                "Pass exposure=...; in cross-validation, turn scikit-learn's metadata "
                 "routing on and call set_score_request(exposure=True) beforehand.",
                 UserWarning,
             )

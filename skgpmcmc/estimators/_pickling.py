@@ -78,7 +78,7 @@ def from_plain(value: Any) -> Any:
     Raises
     ------
     ValueError
-        If the value has the name of something that it cannot have.
+        If the value names a class that cannot be restored.
     """
     return _convert(value, _as_object, {})
 

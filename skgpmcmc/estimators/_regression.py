@@ -102,7 +102,8 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         Posterior draws, evenly spread, that predictions average over.
     memory_limit : float or None, default=8.0
         Gigabytes that the chains that run at the same time, and all draws, may take, and joint
-        predictions later; more is an error before anything is allocated. None is no limit.
+        predictions later. If the estimate of `fit` or of a prediction exceeds it, a ValueError is
+        raised before anything is allocated. None disables the check.
     copy_X_train : bool, default=True
         Whether the fitted estimator keeps its own copy of the training inputs.
     warm_start : bool, default=False

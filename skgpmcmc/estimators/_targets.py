@@ -16,7 +16,7 @@ from ._inputs import number_per_row
 
 # Squares of larger targets overflow, of smaller ones underflow.
 _LARGEST_TARGET = 1e100
-# Of the variance of y: noise below it is not meant as noise.
+# A noise variance below this fraction of the variance of y only keeps matrices positive definite.
 _NO_NOISE = 1e-6
 # Of a squared target and of 1: squares of targets divided by less noise would overflow.
 _SMALLEST_NOISE = 1e-290

@@ -40,7 +40,7 @@ def check_trials(trials: ArrayLike, successes: NDArray) -> NDArray:
     numbers = check_vector(trials, "trials", successes.size)
     check_rows(numbers, _are_whole(numbers, 1.0), "trials", "a whole number from 1 to 9e15")
     enough = successes <= numbers
-    hint = f" There {numbers[~enough][0]:.0f} trials were given." if not enough.all() else ""
+    hint = f" That row has {numbers[~enough][0]:.0f} trials." if not enough.all() else ""
     check_rows(successes, enough, "y", "at most the number of trials", hint)
     return numbers
 

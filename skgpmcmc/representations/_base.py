@@ -59,18 +59,18 @@ class Conditional(ABC):
 
     @property
     def carried(self) -> Array:
-        """What moves along with theta on a trajectory, at the current state: mostly nothing."""
+        """Latent variables that move together with theta, at the current state; empty for most."""
         return _NOTHING
 
     def evaluate_with(self, theta: Array, carried: Array) -> float:
-        """Return the log density of theta and what moves along with it; see `evaluate`."""
+        """Return the joint log density of theta and such latent variables; see `evaluate`."""
         return self.evaluate(theta)
 
     def gradient(self) -> Array:
         """Return the gradient of the log density at the last candidate.
 
-        Along theta, then along what moves with it. Where there is no candidate, at the
-        current state.
+        With respect to theta, then to `carried`. Where there is no candidate, at the current
+        state.
 
         Raises
         ------

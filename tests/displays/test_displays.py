@@ -583,7 +583,7 @@ def test_intensity_names_the_display_that_fits(models):
         (RelevanceDisplay, "line", {"hyperparameter": "nothing"}, "hyperparameter must name"),
         (RelevanceDisplay, "regressor", {"X": LINE}, "1 features, but .* expecting 2"),
         (IntensityDisplay, "map", {"threshold": -1.0}, "positive rate"),
-        (IntensityDisplay, "map", {"X": CELLS**1.5 + CELLS[:, ::-1]}, "centres of a map"),
+        (IntensityDisplay, "map", {"X": CELLS**1.5 + CELLS[:, ::-1]}, "centres of at least 20 %"),
         (IntensityDisplay, "map", {"events": LINE}, r"events must have shape \(n_rows, 2\)"),
     ],
 )

@@ -193,10 +193,12 @@ def test_a_map_without_cells_reaches_all_events():
 
 
 def test_rows_that_are_hardly_a_raster_are_refused(lake):
-    with pytest.raises(ValueError, match=r"X must be centres of a map's cells.*a fifth"):
+    with pytest.raises(
+        ValueError, match=r"X must contain the centres of at least 20 % of the cells"
+    ):
         IntensityDisplay.from_estimator(lake[1], PLACES)
     # The display itself, with what its caller computed.
-    with pytest.raises(ValueError, match="X must be centres of a map's cells"):
+    with pytest.raises(ValueError, match="X must contain the centres of at least 20 %"):
         IntensityDisplay(PLACES, np.ones(60), exceedance=np.ones(60), threshold=1.0).plot()
 
 

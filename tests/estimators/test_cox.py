@@ -219,9 +219,7 @@ def test_counts_as_digits_are_read_as_by_scikit_learn():
 def test_unequal_exposures_that_are_left_out_are_warned_of(method):
     X, y, exposure = rates()
     unequal = MCMCCoxProcessRegressor(**SHORT).fit(X, y, exposure=exposure)
-    with pytest.warns(
-        UserWarning, match=f"{method} takes the exposure of every row for 1.*routing"
-    ):
+    with pytest.warns(UserWarning, match=f"{method} assumes exposure=1 for every row.*routing"):
         getattr(unequal, method)(X, y)
     getattr(unequal, method)(X, y, exposure=exposure)  # warnings are errors
     one = MCMCCoxProcessRegressor(**SHORT).fit(X, y, exposure=np.ones(len(y)))
