@@ -469,7 +469,7 @@ def test_functions_that_cannot_be_pickled_are_refused(tmp_path):
 def test_search_with_one_checkpoint_says_why_not(tmp_path):
     model = MCMCGaussianProcessClassifier(checkpoint=tmp_path, **BASE)
     search = GridSearchCV(model, {"kernel": [None, KERNEL]}, cv=2, refit=False)
-    with pytest.warns(FitFailedWarning, match="Searches and cross-validation fit many times"):
+    with pytest.warns(FitFailedWarning, match="Inside a search or cross-validation use checkpoint=None"):
         search.fit(X, np.arange(12) % 2)
     assert np.isfinite(search.cv_results_["split0_test_score"][0])
 
