@@ -120,6 +120,19 @@ class ChainDraws:
         draws.snapshots = list(self.snapshots)
         return draws
 
+    def append(self, new: ChainDraws) -> None:
+        """Add the draws and costs of a round, and the point where it ended.
+
+        The point where it began is kept too: another chain may have been stopped before its end.
+        """
+        end = self.n_kept + new.n_kept
+        added = new.arrays()
+        for name, values in self.arrays().items():
+            values[self.n_kept : end] = added[name][: new.n_kept]
+        self.n_kept, self.moved, self.gave_up = end, new.moved, new.gave_up
+        self.warmup, self.sampling = self.warmup + new.warmup, self.sampling + new.sampling
+        self.snapshots = self.snapshots[-1:] + new.snapshots
+
     @classmethod
     def for_model(cls, model: LatentGaussianModel, n_draws: int) -> ChainDraws:
         """Preallocate draws of a model."""
