@@ -14,6 +14,7 @@ from .._linalg import Array
 from .._messages import warn_user
 from .._model._model import LatentGaussianModel
 from .._sampling._settings import SamplerSettings, recorded
+from .._serialization import own_copy
 from ..exceptions import ChainDiedError
 from ..representations import check_representation, representation_class
 from ..trace import ChainDraws, Trace
@@ -218,13 +219,17 @@ def run_groups(
             for models, group in zip(groups, survivors, strict=True)
         ]
 
+    def more_wanted() -> bool:
+        kept = [draws[0].n_kept for group in _survivors(chains) for draws in group]
+        return wanted is None or not kept or min(kept) == 0 or wanted(traces())
+
     run_rounds(
         [chain for group in chains for chain in group],
         settings,
         n_jobs=n_jobs,
         listeners=listeners,
         verbose=verbose,
-        wanted=lambda: wanted is None or wanted(traces()),
+        wanted=more_wanted,
     )
     _check_survivors(chains, checkpoint)
     n_draws = [draws[0].n_kept for group in _survivors(chains) for draws in group]
@@ -248,7 +253,10 @@ def _latest(
     saved = None if file is None else file.load(models, settings.n_draws)
     n_saved = -1 if saved is None else saved[0].n_kept
     if previous is not None and previous[0].n_kept > n_saved:
-        return [drawn.with_room(settings.n_draws) for drawn in previous]
+        draws = [drawn.with_room(settings.n_draws) for drawn in previous]
+        # A fit may be on a file that its owner is going to replace.
+        draws[0].snapshots = own_copy(draws[0].snapshots)
+        return draws
     if saved is not None:
         return saved
     return [ChainDraws.for_model(model, settings.n_draws) for model in models]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -39,15 +39,17 @@ class RoundStart:
     snapshot : GroupSnapshot or None
         The state in which the last round left the chain; without one the chain begins anew, to
         the same draws.
-    n_kept : int
-        Draws that are known already.
     """
 
     number: int
     seed: np.random.SeedSequence
     theta: Array | None
     snapshot: GroupSnapshot | None
-    n_kept: int
+
+    @property
+    def n_done(self) -> int:
+        """Iterations after the warm-up that are behind it."""
+        return 0 if self.snapshot is None else self.snapshot.iteration
 
 
 @functools.cache
@@ -93,33 +95,27 @@ def run_chain(
     with blas_threads().limit(limits=1, user_api="blas"), np.errstate(all="ignore"):
         if stop.is_set():
             return []
-        n_draws = max(end // settings.thin - start.n_kept, 0)
+        thin = settings.thin
+        n_draws = end // thin - start.n_done // thin
         draws = [ChainDraws.for_model(model, n_draws) for model in models]
-        seconds = time.process_time()
+        seconds = Costs(seconds=time.process_time())
         if start.snapshot is None:
             group = ChainGroup.start(models, settings, start.seed, start.theta)
             if not _warm_up(group, settings, start.number, stop, progress):
                 return []
             for drawn, own in zip(draws, group.costs(), strict=True):
-                drawn.warmup = own - Costs(seconds=seconds)
-            before = group.costs()
-            n_done = 0
-            _keep(group.snapshot(0), draws)
+                drawn.warmup = own - seconds
+            sampling = _Sampling(group, settings, draws, group.costs())
+            sampling.take_snapshot()
         else:
             group = ChainGroup.restore(models, settings, start.snapshot)
             # What it takes to restore the chain is none of its costs, but for the time.
-            before = [own - Costs(seconds=own.seconds - seconds) for own in group.costs()]
-            n_done = start.snapshot.iteration
-        while n_done < end and not stop.is_set():
-            group.iterate()
-            n_done += 1
-            _record(group, draws, n_done, settings.thin, start.n_kept)
-            if n_done % SNAPSHOT_INTERVAL == 0 and n_done < settings.n_draws * settings.thin:
-                _keep(group.snapshot(n_done), draws)
-            progress(start.number, settings.n_warmup + n_done, group.share_moved)
-        for drawn, chain, first in zip(draws, group.chains, before, strict=True):
-            drawn.sampling = chain.costs() - first
-            drawn.moved, drawn.gave_up = chain.n_moved / max(n_done, 1), chain.gave_up
+            before = [replace(own, seconds=seconds.seconds) for own in group.costs()]
+            sampling = _Sampling(group, settings, draws, before, start.n_done)
+        while sampling.n_done < end and not stop.is_set():
+            sampling.iterate()
+            progress(start.number, settings.n_warmup + sampling.n_done, group.share_moved)
+        sampling.account()
         return draws
 
 
@@ -140,18 +136,51 @@ def _warm_up(
     return True
 
 
-def _record(
-    group: ChainGroup, draws: list[ChainDraws], n_done: int, thin: int, n_known: int
-) -> None:
-    """Keep a draw after every thin-th iteration, unless it is known."""
-    n_kept, rest = divmod(n_done, thin)
-    if rest == 0 and n_kept > n_known:
-        group.record(draws, n_kept - n_known - 1)
-        for drawn in draws:
-            drawn.n_kept = n_kept - n_known
+@dataclass
+class _Sampling:
+    """The part of a round whose draws are kept.
 
+    Attributes
+    ----------
+    group : ChainGroup
+        The warm chain.
+    settings : SamplerSettings
+        How it runs.
+    draws : list of ChainDraws
+        Where its draws go.
+    before : list of Costs
+        Costs of the group that are not of this part.
+    n_done : int
+        Iterations after the warm-up.
+    """
 
-def _keep(snapshot: GroupSnapshot | None, draws: list[ChainDraws]) -> None:
-    """Keep a point from which the chain can be continued, if there is one."""
-    if snapshot is not None:
-        draws[0].snapshots = [snapshot]
+    group: ChainGroup
+    settings: SamplerSettings
+    draws: list[ChainDraws]
+    before: list[Costs]
+    n_done: int = 0
+
+    def iterate(self) -> None:
+        """Run one iteration; keep a draw, and a point to go on from, where it is time for that."""
+        self.group.iterate()
+        self.n_done += 1
+        if self.n_done % self.settings.thin == 0:
+            index = self.draws[0].n_kept
+            self.group.record(self.draws, index)
+            for drawn in self.draws:
+                drawn.n_kept = index + 1
+        n_in_all = self.settings.n_draws * self.settings.thin
+        if self.n_done % SNAPSHOT_INTERVAL == 0 and self.n_done < n_in_all:
+            self.take_snapshot()
+
+    def take_snapshot(self) -> None:
+        """Keep a point from which the chain can be continued, if there is one."""
+        snapshot = self.group.snapshot(self.n_done)
+        if snapshot is not None:
+            self.draws[0].snapshots = [snapshot]
+
+    def account(self) -> None:
+        """Write down what this part cost, and how often theta moved since the warm-up."""
+        for drawn, chain, before in zip(self.draws, self.group.chains, self.before, strict=True):
+            drawn.sampling = chain.costs() - before
+            drawn.moved, drawn.gave_up = chain.n_moved / max(self.n_done, 1), chain.gave_up

@@ -110,7 +110,7 @@ class ProgressSender:
 
 
 class Audience:
-    """Passes reports on to all listeners, one at a time and none twice.
+    """Passes reports on to all listeners, one at a time: those that tell of progress.
 
     Parameters
     ----------
@@ -128,7 +128,8 @@ class Audience:
     def __call__(self, report: Report) -> None:
         """Tell the listeners."""
         with self._lock:
-            if self._n_done.get(report.chain) == report.n_done:
+            # A chain that goes on from an earlier state does again what was told of.
+            if report.n_done <= self._n_done.get(report.chain, -1):
                 return
             self._n_done[report.chain] = report.n_done
             try:

@@ -93,14 +93,13 @@ class RunningChain:
 
     def start(self) -> RoundStart:
         """Return from where the next round goes on."""
-        first = self.draws[0]
-        snapshot = first.snapshots[-1] if first.snapshots else None
-        return RoundStart(self.number, self.seed, self.theta, snapshot, first.n_kept)
+        snapshot = next(iter(self.draws[0].snapshots[-1:]), None)
+        return RoundStart(self.number, self.seed, self.theta, snapshot)
 
-    def add(self, draws: Sequence[ChainDraws]) -> None:
-        """Append the draws of a round."""
+    def add(self, draws: Sequence[ChainDraws], first: int) -> None:
+        """Add the draws of a round, the first of which has this number."""
         for drawn, new in zip(self.draws, draws, strict=bool(draws)):
-            drawn.append(new)
+            drawn.add(new, first)
         if self.file is not None:
             self.file.save_if_due(self.draws)
 
@@ -234,7 +233,7 @@ class _Rounds:
         for outcome in self.workers.run(tasks):
             if outcome.draws is not None:
                 chain = by_number[outcome.chain]
-                chain.add(outcome.draws)
+                chain.add(outcome.draws, chain.start().n_done // self.settings.thin)
                 if not self.stop.is_set():
                     self.tell_of(chain)
                 yield chain.number
