@@ -107,7 +107,7 @@ def test_time_left_of_a_chain_that_is_continued(capsys):
 
 def test_few_lines_for_each_chain(capsys):
     sequence = [r for n in range(0, 101, 5) for c in range(3) for r in reports(n, chain=c)]
-    printed = lines(capsys, sequence, n_chains=3, n_at_once=3)
+    printed = lines(capsys, sequence, n_chains=3)
     for chain in range(3):
         assert sum(f"{START}{chain + 1} of 3" in line for line in printed) == 6
 
