@@ -22,7 +22,6 @@ from ._checkpoint import ChainFile, Checkpoint, needed_seed
 from ._continuation import check_continuation, check_kind
 from ._progress import Listener
 from ._rounds import RunningChain, run_rounds
-from ._workers import Target
 
 
 def run_chains(
@@ -194,18 +193,15 @@ def run_groups(
     entropy = _entropy(random_state, previous, checkpoint)
     seeds = np.random.SeedSequence(entropy).spawn(n_chains * len(groups))
 
-    def chain(target: Target, group: int, number: int) -> RunningChain:
+    def chain(models: Sequence[LatentGaussianModel], group: int, number: int) -> RunningChain:
         index = group * n_chains + number
         traces = None if previous is None else previous[group]
         old = None if traces is None else [trace.chain(number) for trace in traces]
         file = None if checkpoint is None else checkpoint.chain(index, entropy)
-        draws = _latest(target.models, settings, old, file)
-        return RunningChain(index, target, seeds[index], starts[number], draws, file)
+        draws = _latest(models, settings, old, file)
+        return RunningChain(index, models, seeds[index], starts[number], draws, file)
 
-    chains = [
-        [chain(target, g, c) for c in range(n_chains)]
-        for g, target in enumerate(Target(models) for models in groups)
-    ]
+    chains = [[chain(models, g, c) for c in range(n_chains)] for g, models in enumerate(groups)]
 
     def traces() -> list[list[Trace]]:
         survivors = _survivors(chains)

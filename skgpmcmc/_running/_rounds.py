@@ -20,13 +20,14 @@ import numpy as np
 
 from .._linalg import Array
 from .._messages import warn_user
+from .._model._model import LatentGaussianModel
 from .._sampling._settings import SamplerSettings
 from ..trace import ChainDraws
 from ._checkpoint import ChainFile
 from ._interrupts import StopSignal, stops_on_interrupt
 from ._one_chain import SNAPSHOT_INTERVAL, RoundStart, blas_threads
 from ._progress import Audience, Listener, ProgressSender, watching
-from ._workers import RoundTask, Target, Workers
+from ._workers import RoundTask, Workers
 
 # A round that would take longer is divided, as far as there are snapshots: so much is lost if the
 # process is killed.
@@ -59,8 +60,8 @@ class RunningChain:
     ----------
     number : int
         From 0.
-    target : Target
-        What it samples.
+    models : sequence of LatentGaussianModel
+        What it samples, one for each latent function.
     seed : numpy.random.SeedSequence
         Of this chain alone.
     theta : ndarray of shape (n_parameters,) or None
@@ -74,7 +75,7 @@ class RunningChain:
     """
 
     number: int
-    target: Target
+    models: Sequence[LatentGaussianModel]
     seed: np.random.SeedSequence
     theta: Array | None
     draws: list[ChainDraws]
@@ -228,7 +229,7 @@ class _Rounds:
     def _advanced(self, chains: Sequence[RunningChain], end: int) -> Iterator[int]:
         """Yield the numbers of the chains that have been advanced."""
         how = self.settings
-        tasks = [RoundTask(c.target, how, c.start(), end, self.stop, self.progress) for c in chains]
+        tasks = [RoundTask(c.models, how, c.start(), end, self.stop, self.progress) for c in chains]
         by_number = {chain.number: chain for chain in chains}
         for outcome in self.workers.run(tasks):
             if outcome.draws is not None:

@@ -18,27 +18,10 @@ from ._one_chain import RoundStart, run_chain
 from ._progress import ProgressSender
 
 
-class Target:
-    """What a chain samples, as an object that schedulers can send once to each machine.
-
-    Parameters
-    ----------
-    models : sequence of LatentGaussianModel
-        One for each latent function.
-    """
-
-    def __init__(self, models: Sequence[LatentGaussianModel]) -> None:
-        self.models = models
-
-    def __sizeof__(self) -> int:
-        """Return about how many bytes the data have: Dask sends large arguments only once."""
-        return sum(getattr(m.X, "nbytes", 0) + 8 * m.n_latent for m in self.models) + 2000
-
-
 class RoundTask(NamedTuple):
-    """A round of one chain; see `run_chain`."""
+    """A round of one chain: the arguments of `run_chain`."""
 
-    target: Target
+    models: Sequence[LatentGaussianModel]
     settings: SamplerSettings
     start: RoundStart
     end: int
@@ -104,18 +87,19 @@ class Workers:
             If the process of one died. There are new workers then.
         """
         try:
-            # The target is an argument of its own: Dask sends those once to all chains.
-            yield from self._parallel(delayed(_run)(task.target, task[1:]) for task in tasks)
+            # In a tuple: an argument of some size would be sent by Dask to one machine, where all
+            # chains of the round would wait for each other.
+            yield from self._parallel(delayed(_run)(tuple(task)) for task in tasks)
         except BrokenExecutor:
             self._stack.close()
             self._hire()
             raise
 
 
-def _run(target: Target, how: tuple) -> Outcome:
+def _run(task: tuple) -> Outcome:
     """Run one round of a chain."""
-    number = how[1].number
+    number = RoundTask(*task).start.number
     try:
-        return Outcome(number, run_chain(target.models, *how))
+        return Outcome(number, run_chain(*task))
     except MemoryError:
         return Outcome(number, None)
