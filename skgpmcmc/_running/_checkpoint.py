@@ -203,20 +203,24 @@ class ChainFile:
         # The first draw of each file of draws, and the end of the last.
         self._bounds = [0]
         self._began = self._last = time.monotonic()
+        self._is_saved = True
         self.trouble: str | None = None
 
     def save_if_due(self, draws: Sequence[ChainDraws]) -> None:
-        """Write what is new, unless that was done a short time ago."""
+        """Write the draws of a round, unless others were written a short time ago."""
+        self._is_saved = False
         now = time.monotonic()
         wait = max(_SECONDS_BETWEEN_SAVES, _SHARE_BETWEEN_SAVES * (now - self._began))
         if now - self._last >= wait:
-            self.save(draws)
+            self.save_rest(draws)
 
-    def save(self, draws: Sequence[ChainDraws]) -> None:
-        """Write the draws that are new, then the state; if that fails, the chain is still good."""
+    def save_rest(self, draws: Sequence[ChainDraws]) -> None:
+        """Write what is new, then the state; if that fails, the chain is still good."""
+        if self._is_saved:
+            return
         try:
             self._save(draws)
-            self.trouble = None
+            self._is_saved, self.trouble = True, None
         except OSError as error:
             self.trouble = str(error)
         self._last = time.monotonic()

@@ -101,7 +101,7 @@ class RunningChain:
         """Add the draws of a round, the first of which has this number."""
         for drawn, new in zip(self.draws, draws, strict=bool(draws)):
             drawn.add(new, first)
-        if self.file is not None:
+        if self.file is not None and self.is_warm:
             self.file.save_if_due(self.draws)
 
     def moved(self) -> float:
@@ -146,18 +146,20 @@ def run_rounds(
     UserWarning
         If a process died, or draws could not be written to the checkpoint.
     """
-    with _connections(listeners, settings) as (stop, progress), ExitStack() as stack:
-        # The limit on threads also holds around the chains: with threads for chains, the first
-        # that ends would lift it for the others.
-        stack.enter_context(blas_threads().limit(limits=1, user_api="blas"))
-        workers = stack.enter_context(Workers(n_jobs, len(chains), verbose))
-        rounds = _Rounds(chains, settings, workers, stop, progress)
+    try:
+        with _connections(listeners, settings) as (stop, progress), ExitStack() as stack:
+            # The limit on threads also holds around the chains: with threads for chains, the
+            # first that ends would lift it for the others.
+            stack.enter_context(blas_threads().limit(limits=1, user_api="blas"))
+            workers = stack.enter_context(Workers(n_jobs, len(chains), verbose))
+            rounds = _Rounds(chains, settings, workers, stop, progress)
+            for chain in chains:
+                rounds.tell_of(chain)
+            rounds.run(wanted)
+    finally:
         for chain in chains:
-            rounds.tell_of(chain)
-        rounds.run(wanted)
-    for chain in chains:
-        if chain.file is not None:
-            chain.file.save(chain.draws)
+            if chain.file is not None:
+                chain.file.save_rest(chain.draws)
     _warn_of_files(chains)
 
 
@@ -178,16 +180,17 @@ class _Rounds:
         n_done = self._n_done()
         most = SNAPSHOT_INTERVAL
         while n_done < n_in_all and not self._is_over():
-            look = next_look(n_done, n_in_all)
-            end = min(look, (n_done // SNAPSHOT_INTERVAL) * SNAPSHOT_INTERVAL + most)
+            # Also where a fit goes on that ended there, or whose process was killed there.
+            if n_done > 0 and next_look(n_done - 1, n_in_all) == n_done and not wanted():
+                return
+            end = (n_done // SNAPSHOT_INTERVAL) * SNAPSHOT_INTERVAL + most
+            end = min(next_look(n_done, n_in_all), end)
             began = time.monotonic()
             self._run_round([c for c in self.chains if self._is_before(c, end)], end)
             pace = (time.monotonic() - began) / (end - n_done)
             affordable = int(_SECONDS_OF_A_ROUND / (pace * SNAPSHOT_INTERVAL + 1e-9))
             most = SNAPSHOT_INTERVAL * max(affordable, 1)
             n_done = end
-            if end == look < n_in_all and not self._is_over() and not wanted():
-                return
 
     def _is_over(self) -> bool:
         return self.stop.is_set() or all(chain.is_dead for chain in self.chains)

@@ -70,8 +70,13 @@ class Workers:
 
     def _hire(self) -> None:
         # No memory maps: they are read-only, and what a chain keeps of them would outlive their
-        # files.
-        options = {"n_jobs": self.n_at_once, "verbose": self._verbose, "max_nbytes": None}
+        # files. No batches: joblib would give several short rounds to one worker.
+        options = {
+            "n_jobs": self.n_at_once,
+            "verbose": self._verbose,
+            "max_nbytes": None,
+            "batch_size": 1,
+        }
         try:
             parallel = Parallel(**options, return_as="generator_unordered")
         except ValueError:  # the backend "multiprocessing" cannot

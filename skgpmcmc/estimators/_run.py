@@ -86,7 +86,7 @@ def chain_tasks(estimator: Any, n_chains: int) -> list[ChainTasks]:
     return [ChainTasks(estimator, n_chains)] if has_any else []
 
 
-def run_chains_of(
+def fit_chains(
     estimator: Any,
     models: Sequence[Sequence[LatentGaussianModel]],
     settings: SamplerSettings,

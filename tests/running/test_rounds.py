@@ -127,6 +127,8 @@ def test_stopping_rule(model, whole):
         assert wanted.asked == [50, 100]
         assert_beginning(stopped[-1], whole)
     assert [trace.n_draws for trace in stopped] == [100, 100]
+    same = run_groups([[model]], settings(), n_chains=4, previous=[[stopped[1]]], wanted=wanted)
+    assert same[0][0].n_draws == 100
     more = run_groups([[model]], settings(), n_chains=4, previous=[[stopped[1]]])[0][0]
     assert more.n_draws == 230
     assert_beginning(more, whole)
