@@ -118,40 +118,38 @@ class Audience:
         Those who want to know.
     stop : callable
         Is called if one of them wants the chains to stop, or raises.
+
+    Attributes
+    ----------
+    error : BaseException or None
+        What a listener raised; nobody is told of anything more.
     """
 
     def __init__(self, listeners: Sequence[Listener], stop: Callable[[], None]) -> None:
         self._listeners, self._stop = listeners, stop
         self._lock = threading.Lock()
         self._n_done: dict[int, int] = {}
+        self.error: BaseException | None = None
 
     def __call__(self, report: Report) -> None:
         """Tell the listeners."""
         with self._lock:
             # A chain that goes on from an earlier state does again what was told of.
-            if report.n_done <= self._n_done.get(report.chain, -1):
+            if self.error is not None or report.n_done <= self._n_done.get(report.chain, -1):
                 return
             self._n_done[report.chain] = report.n_done
             try:
                 wants_stop = [listener(report) for listener in self._listeners]
-            except BaseException:
-                self._stop()
-                raise
+            except BaseException as error:
+                self.error, wants_stop = error, [True]
         if any(wants_stop):
             self._stop()
 
 
 @contextmanager
 def watching(directory: Path, listener: Callable[[Report], object]) -> Iterator[None]:
-    """Give the listener, in a thread of its own, what chains send to a directory.
-
-    Raises
-    ------
-    Exception
-        What the listener raised, when the chains have ended.
-    """
+    """Give the listener, in a thread of its own, what chains send to a directory."""
     seen: dict[Path, bytes] = {}
-    errors: list[BaseException] = []
     ended = threading.Event()
 
     def look() -> None:
@@ -165,12 +163,9 @@ def watching(directory: Path, listener: Callable[[Report], object]) -> Iterator[
                 listener(Report(*json.loads(text)))
 
     def keep_looking() -> None:
-        try:
-            while not ended.wait(_SECONDS_BETWEEN_LOOKS):
-                look()
+        while not ended.wait(_SECONDS_BETWEEN_LOOKS):
             look()
-        except BaseException as error:
-            errors.append(error)
+        look()
 
     thread = threading.Thread(target=keep_looking, daemon=True)
     thread.start()
@@ -179,8 +174,6 @@ def watching(directory: Path, listener: Callable[[Report], object]) -> Iterator[
     finally:
         ended.set()
         thread.join()
-    if errors:
-        raise errors[0]
 
 
 class _Output:

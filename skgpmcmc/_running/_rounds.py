@@ -270,7 +270,13 @@ def _warn_of_files(chains: Sequence[RunningChain]) -> None:
 def _connections(
     listeners: Sequence[Listener], settings: SamplerSettings
 ) -> Iterator[tuple[StopSignal, ProgressSender]]:
-    """Make what connects chains with the user, for as long as they run."""
+    """Make what connects chains with the user, for as long as they run.
+
+    Raises
+    ------
+    BaseException
+        What a listener raised, when the chains have ended.
+    """
     with ExitStack() as stack:
         directory = _directory(stack)
         stop = StopSignal(None if directory is None else directory / "stop")
@@ -280,6 +286,8 @@ def _connections(
         stack.enter_context(stops_on_interrupt(stop))
         where = directory if listeners else None
         yield stop, ProgressSender(audience, where, settings.n_warmup, settings.n_iterations)
+    if audience.error is not None:
+        raise audience.error
 
 
 def _directory(stack: ExitStack) -> Path | None:
