@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from unittest import mock
 
 import joblib
@@ -23,7 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.bench_updates import classes, simulate
 from skgpmcmc import MCMCGaussianProcessClassifier
-from skgpmcmc._running import _one_chain, _workers
+from skgpmcmc._running import _one_chain, _rounds
 
 N_COLUMNS, N_REPEATS = 5, 3
 
@@ -39,11 +39,8 @@ def seconds_per_chain(n_rows: int, n_draws: int, n_jobs: int, all_threads: bool)
     with ExitStack() as stack, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         if all_threads:
-            for module in (_workers, _one_chain):
-                unlimited = mock.patch.object(
-                    module, "threadpool_limits", return_value=nullcontext()
-                )
-                stack.enter_context(unlimited)
+            for module in (_rounds, _one_chain):
+                stack.enter_context(mock.patch.object(module, "blas_threads"))
         start = time.perf_counter()
         model.fit(X, y)
         return (time.perf_counter() - start) / n_chains

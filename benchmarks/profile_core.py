@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import dataclasses
 import math
 import re
 import signal
@@ -202,30 +201,41 @@ def _count(run: Callable[[], object]) -> Counter[Statement]:
 def profile(estimator: Any, X: np.ndarray, y: np.ndarray, seconds: float) -> Profile:
     """Fit an estimator; instead of keeping draws, sample and profile for some time."""
     found: list[Profile] = []
-    original = _one_chain._Sampling.run
+    original = _one_chain._Sampling.iterate
 
-    def sample(self: Any, first: int) -> None:
+    def run(sampling: Any, n_iterations: int) -> None:
+        for _ in range(n_iterations):
+            original(sampling)
+            for drawn in sampling.draws:
+                drawn.n_kept = 0
+
+    def sample(self: Any) -> None:
+        if found:
+            original(self)
+            return
+        before = self.n_done, list(self.draws[0].snapshots)
         lines: Counter[Line] = Counter()
         n_iterations = 0
         start = time.process_time()
         with _sampling(lines):
             while time.process_time() - start < seconds:
-                original(self, first)
-                n_iterations += self.settings.n_draws
+                run(self, _N_COUNTED)
+                n_iterations += _N_COUNTED
         cost = 1e6 * (time.process_time() - start) / n_iterations
-        self.settings = dataclasses.replace(self.settings, n_draws=_N_COUNTED)
-        counts = _count(lambda: original(self, first))
+        counts = _count(lambda: run(self, _N_COUNTED))
         per_iteration = {s: n / _N_COUNTED for s, n in counts.items()}
         samples: Counter[Statement] = Counter()
         for line, n in lines.items():
             samples[_statement(*line)] += n
         found.append(Profile(samples, per_iteration, cost))
+        self.n_done, self.draws[0].snapshots = before
+        original(self)
 
     estimator.set_params(n_chains=1, n_draws=2 * _N_COUNTED, random_state=0)
     with (
         threadpool_limits(1),
         warnings.catch_warnings(),
-        mock.patch.object(_one_chain._Sampling, "run", sample),
+        mock.patch.object(_one_chain._Sampling, "iterate", sample),
     ):
         warnings.simplefilter("ignore")
         estimator.fit(X, y)

@@ -120,6 +120,27 @@ class ChainDraws:
         draws.snapshots = list(self.snapshots)
         return draws
 
+    def add(self, new: ChainDraws, first: int) -> None:
+        """Add the draws and costs of a round, and the point where it ended.
+
+        The point where it began is kept too: another chain may have been stopped before its end.
+
+        Parameters
+        ----------
+        new : ChainDraws
+            The draws of the round; what is drawn again was there before.
+        first : int
+            Number of the first of them.
+        """
+        end = first + new.n_kept
+        added = new.arrays()
+        for name, values in self.arrays().items():
+            values[first:end] = added[name][: new.n_kept]
+        self.n_kept = max(self.n_kept, end)
+        self.moved, self.gave_up = new.moved, new.gave_up
+        self.warmup, self.sampling = self.warmup + new.warmup, self.sampling + new.sampling
+        self.snapshots = self.snapshots[-1:] + new.snapshots
+
     @classmethod
     def for_model(cls, model: LatentGaussianModel, n_draws: int) -> ChainDraws:
         """Preallocate draws of a model."""

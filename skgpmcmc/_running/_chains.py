@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,13 @@ from .._messages import warn_user
 from .._model._model import LatentGaussianModel
 from .._sampling._plan import plan
 from .._sampling._settings import SamplerSettings, recorded
+from .._serialization import own_copy
 from ..exceptions import ChainDiedError
 from ..trace import ChainDraws, Trace
-from ._checkpoint import Checkpoint, needed_seed
+from ._checkpoint import ChainFile, Checkpoint, needed_seed
 from ._continuation import check_continuation, check_kind
-from ._one_chain import Target
 from ._progress import Listener
-from ._workers import Task, run_tasks
+from ._rounds import RunningChain, run_rounds
 
 
 def run_chains(
@@ -122,6 +122,7 @@ def run_groups(
     previous: Sequence[Sequence[Trace]] | None = None,
     checkpoint: Checkpoint | None = None,
     listeners: Sequence[Listener] = (),
+    wanted: Callable[[list[list[Trace]]], bool] | None = None,
     verbose: int = 0,
 ) -> list[list[Trace]]:
     """Run independent chains through joblib; the draws do not depend on how.
@@ -147,6 +148,9 @@ def run_groups(
         Where draws and states are kept; chains that are there are continued.
     listeners : sequence of callable
         Are told how far the chains are (`Report`); one that returns True stops them.
+    wanted : callable, optional
+        A stopping rule: takes the traces so far, as they are returned, and returns whether more
+        draws are wanted. It is asked after 50, 100, 200, 350, ... iterations (`next_look`).
     verbose : int
         joblib's verbosity.
 
@@ -154,7 +158,7 @@ def run_groups(
     -------
     traces : list of list of Trace
         Draws of all chains, for each latent function: fewer than asked for if the chains
-        were stopped, by Ctrl-C or a listener, as many of each; fewer chains if one's
+        were stopped, by Ctrl-C, a listener or the rule, as many of each; fewer chains if one's
         process died twice.
 
     Raises
@@ -179,36 +183,69 @@ def run_groups(
     entropy = _entropy(random_state, previous, checkpoint)
     seeds = np.random.SeedSequence(entropy).spawn(n_chains * len(groups))
 
-    def task(target: Target, group: int, chain: int) -> Task:
-        number = group * n_chains + chain
+    def chain(models: Sequence[LatentGaussianModel], group: int, number: int) -> RunningChain:
+        index = group * n_chains + number
         traces = None if previous is None else previous[group]
-        old = None if traces is None else [trace.chain(chain) for trace in traces]
-        file = None if checkpoint is None else checkpoint.chain(number, entropy)
-        return Task(target, settings, seeds[number], starts[chain], old, file)
+        old = None if traces is None else [trace.chain(number) for trace in traces]
+        file = None if checkpoint is None else checkpoint.chain(index, entropy)
+        draws = _latest(models, settings, old, file)
+        return RunningChain(index, models, seeds[index], starts[number], draws, file)
 
-    targets = [Target(models) for models in groups]
-    tasks = [task(t, g, chain) for g, t in enumerate(targets) for chain in range(n_chains)]
-    chains = run_tasks(tasks, n_jobs=n_jobs, listeners=listeners, verbose=verbose)
-    by_group = [chains[g * n_chains : (g + 1) * n_chains] for g in range(len(groups))]
-    survivors = _survivors(by_group, checkpoint)
-    kept = [draws[0].n_kept for group in survivors for draws in group]
-    n_draws = min(kept)
-    if n_draws == 0:
-        advice = _how_to_go_on(sum(n > 0 for n in kept), len(kept), checkpoint)
+    chains = [[chain(models, g, c) for c in range(n_chains)] for g, models in enumerate(groups)]
+
+    def traces() -> list[list[Trace]]:
+        survivors = _survivors(chains)
+        n_draws = min(draws[0].n_kept for group in survivors for draws in group)
+        how = n_draws, recorded(settings), entropy
+        return [
+            [
+                Trace.from_chains(model.layout, [draws[c] for draws in group], *how)
+                for c, model in enumerate(models)
+            ]
+            for models, group in zip(groups, survivors, strict=True)
+        ]
+
+    def more_wanted() -> bool:
+        kept = [draws[0].n_kept for group in _survivors(chains) for draws in group]
+        return wanted is None or not kept or min(kept) == 0 or wanted(traces())
+
+    run_rounds(
+        [chain for group in chains for chain in group],
+        settings,
+        n_jobs=n_jobs,
+        listeners=listeners,
+        verbose=verbose,
+        wanted=more_wanted,
+    )
+    _check_survivors(chains, checkpoint)
+    n_draws = [draws[0].n_kept for group in _survivors(chains) for draws in group]
+    if min(n_draws) == 0:
+        advice = _how_to_go_on(sum(n > 0 for n in n_draws), len(n_draws), checkpoint)
         advice += "" if checkpoint is None else needed_seed(random_state)
         raise KeyboardInterrupt(
             "stopped before every chain had kept a draw: there is nothing to predict with. "
             f"{advice}."
         )
-    return [
-        [
-            Trace.from_chains(
-                model.layout, [draws[c] for draws in group], n_draws, recorded(settings), entropy
-            )
-            for c, model in enumerate(models)
-        ]
-        for models, group in zip(groups, survivors, strict=True)
-    ]
+    return traces()
+
+
+def _latest(
+    models: Sequence[LatentGaussianModel],
+    settings: SamplerSettings,
+    previous: list[ChainDraws] | None,
+    file: ChainFile | None,
+) -> list[ChainDraws]:
+    """Return the draws of the last fit or those on disk, whichever are more; none, if none are."""
+    saved = None if file is None else file.load(models, settings.n_draws)
+    n_saved = -1 if saved is None else saved[0].n_kept
+    if previous is not None and previous[0].n_kept > n_saved:
+        draws = [drawn.with_room(settings.n_draws) for drawn in previous]
+        # A fit may be on a file that its owner is going to replace.
+        draws[0].snapshots = own_copy(draws[0].snapshots)
+        return draws
+    if saved is not None:
+        return saved
+    return [ChainDraws.for_model(model, settings.n_draws) for model in models]
 
 
 def _entropy(
@@ -240,21 +277,21 @@ def _how_to_go_on(n_begun: int, n_chains: int, checkpoint: Checkpoint | None) ->
     )
 
 
-def _survivors(
-    groups: Sequence[Sequence[list[ChainDraws] | None]], checkpoint: Checkpoint | None
-) -> list[list[list[ChainDraws]]]:
-    """Return as many chains of each target as all have, and warn of those that died."""
-    n_chains = len(groups[0])
-    alive = [[draws for draws in group if draws is not None] for group in groups]
+def _survivors(chains: Sequence[Sequence[RunningChain]]) -> list[list[list[ChainDraws]]]:
+    """Return the draws of as many chains of each target as all have."""
+    alive = [[chain.draws for chain in group if not chain.is_dead] for group in chains]
     n_alive = min(len(group) for group in alive)
+    return [group[:n_alive] for group in alive]
+
+
+def _check_survivors(
+    chains: Sequence[Sequence[RunningChain]], checkpoint: Checkpoint | None
+) -> None:
+    """Warn of chains that died; raise an error if none is left."""
+    n_chains, n_alive = len(chains[0]), len(_survivors(chains)[0])
     if n_alive == n_chains:
-        return alive
-    dead = ", ".join(
-        str(g * n_chains + i + 1)
-        for g, group in enumerate(groups)
-        for i, draws in enumerate(group)
-        if draws is None
-    )
+        return
+    dead = ", ".join(str(c.number + 1) for group in chains for c in group if c.is_dead)
     reason = (
         f"chain {dead} (numbered from 1) ended twice before its time, the second time with no "
         "other chain beside it: its process was killed, by somebody or by the system for want of "
@@ -269,7 +306,6 @@ def _survivors(
             f"lower memory_limit to see how much is needed; {where}."
         )
     warn_user(f"Only {n_alive} of {n_chains} chains are left: {reason}.", UserWarning)
-    return [group[:n_alive] for group in alive]
 
 
 def _starting_points(theta: Any, n_chains: int, n_parameters: int) -> list[Array | None]:

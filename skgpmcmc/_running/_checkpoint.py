@@ -18,29 +18,21 @@ from .. import _serialization
 from .._model._model import LatentGaussianModel
 from .._sampling._chain import ChainSnapshot
 from .._sampling._latent_functions import GroupSnapshot
-from .._serialization import is_part, load_arrays, remove_parts, replace_file, save_arrays
+from .._serialization import is_part, load_arrays, register, remove_parts, replace_file, save_arrays
 from ..likelihoods import Sites
 from ..representations._site_rules import FrozenSites
 from ..trace import ChainDraws, Costs
 from ..updates import HamiltonianTuner, WidthAdapter
 
-_FORMAT = 2
+_FORMAT = 3
 # Of the hash that makes directories of different fits different.
 _N_DIGITS = 10
 _DESCRIPTION, _STATE = "checkpoint.json", "state.npz"
 # At least that much time between two saves, and that share of the time since the start: a long
 # run does not leave thousands of files.
 _SECONDS_BETWEEN_SAVES, _SHARE_BETWEEN_SAVES = 1.0, 0.02
-# Of which there are instances in a state.
-_CLASSES = (
-    ChainSnapshot,
-    Costs,
-    FrozenSites,
-    GroupSnapshot,
-    HamiltonianTuner,
-    Sites,
-    WidthAdapter,
-)
+
+register(ChainSnapshot, Costs, FrozenSites, GroupSnapshot, HamiltonianTuner, Sites, WidthAdapter)
 
 
 def checkpoint_directory(path: str | os.PathLike) -> Path:
@@ -212,20 +204,24 @@ class ChainFile:
         # The first draw of each file of draws, and the end of the last.
         self._bounds = [0]
         self._began = self._last = time.monotonic()
+        self._is_saved = True
         self.trouble: str | None = None
 
     def save_if_due(self, draws: Sequence[ChainDraws]) -> None:
-        """Write what is new, unless that was done a short time ago."""
+        """Write the draws of a round, unless others were written a short time ago."""
+        self._is_saved = False
         now = time.monotonic()
         wait = max(_SECONDS_BETWEEN_SAVES, _SHARE_BETWEEN_SAVES * (now - self._began))
         if now - self._last >= wait:
-            self.save(draws)
+            self.save_rest(draws)
 
-    def save(self, draws: Sequence[ChainDraws]) -> None:
-        """Write the draws that are new, then the state; if that fails, the chain is still good."""
+    def save_rest(self, draws: Sequence[ChainDraws]) -> None:
+        """Write what is new, then the state; if that fails, the chain is still good."""
+        if self._is_saved:
+            return
         try:
             self._save(draws)
-            self.trouble = None
+            self._is_saved, self.trouble = True, None
         except OSError as error:
             self.trouble = str(error)
         self._last = time.monotonic()
@@ -246,7 +242,7 @@ class ChainFile:
             "snapshots": draws[0].snapshots[-1:],
             "functions": [(d.moved, d.gave_up, d.warmup, d.sampling) for d in draws],
         }
-        _serialization.save(self._directory / _STATE, state, _CLASSES)
+        _serialization.save(self._directory / _STATE, state)
 
     def load(self, models: Sequence[LatentGaussianModel], n_draws: int) -> list[ChainDraws] | None:
         """Return the draws that were saved, with room for more; None if there are none.
@@ -268,7 +264,7 @@ class ChainFile:
         if not (self._directory / _STATE).exists():
             return None
         try:
-            state = _serialization.load(self._directory / _STATE, _CLASSES)
+            state = _serialization.load(self._directory / _STATE)
             n_saved = state["bounds"][-1]
             draws = self._read(state, models, max(n_saved, n_draws))
         except MemoryError:

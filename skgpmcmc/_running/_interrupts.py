@@ -53,6 +53,16 @@ class StopSignal:
             self._is_set = orphaned or (self._path is not None and self._path.exists())
         return self._is_set
 
+    def leave_interrupts(self) -> None:
+        """Ignore Ctrl-C from now on, but where the signal was made: terminals send it to all.
+
+        Also in processes that wait for their next chain: joblib takes a worker that ends for a
+        crash, and kills the others.
+        """
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        if os.getpid() != self._maker and in_main_thread:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
     def _remove_directory(self) -> None:
         """Delete what the process that made the signal would have, if it is that which died."""
         if self._path is not None and self._parent == self._maker:
@@ -81,14 +91,3 @@ def stops_on_interrupt(stop: StopSignal) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, own)
-
-
-def leave_interrupts_to(process: int) -> None:
-    """Ignore Ctrl-C from now on, but in the given process: a terminal sends it to workers too.
-
-    Also to those that wait for their next chain: joblib takes a worker that ends for a crash,
-    and kills the others.
-    """
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    if os.getpid() != process and in_main_thread:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -7,15 +7,17 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._serialization import replace_file
 
-# Reports of a chain.
+# Reports of a chain that is fast.
 N_REPORTS = 20
+# At most that long is a chain silent that is slow: a bar moves, and says that there is life.
+_SECONDS_BETWEEN_REPORTS = 1.0
 # Lines that are printed of it.
 _N_LINES = 5
 _SECONDS_BETWEEN_LOOKS = 0.2
@@ -33,10 +35,6 @@ class Report(NamedTuple):
         Iterations behind it, in all, and of the warm-up.
     moved : float
         Share of the iterations after the warm-up in which a hyperparameter moved; NaN before.
-    seconds : float
-        Since the chain began.
-    first : int
-        Iterations that were done before, where the chain is continued.
     """
 
     chain: int
@@ -44,104 +42,114 @@ class Report(NamedTuple):
     n_iterations: int
     n_warmup: int
     moved: float
-    seconds: float
-    first: int = 0
 
 
 # What it returns says whether the chains are to stop.
 Listener = Callable[[Report], bool | None]
 
 
-class Reporter:
-    """Reports how far one chain is, a fixed number of times.
-
-    Parameters
-    ----------
-    chain : int
-        Its number.
-    send : callable
-        Takes the reports, as `Sender`.
-    """
-
-    def __init__(self, chain: int, send: Callable[[Report], object]) -> None:
-        self._chain = chain
-        self._send = send
-
-    def start(
-        self, first: int, n_warmup: int, n_iterations: int, moved: Callable[[int], float]
-    ) -> None:
-        """Begin to count, from an iteration.
-
-        Parameters
-        ----------
-        first, n_warmup, n_iterations : int
-            As in `Report`.
-        moved : callable
-            Takes the number of iterations since the warm-up, and returns in what share of
-            them a hyperparameter moved.
-        """
-        self._moved = moved
-        self._began = time.perf_counter()
-        self._first, self._n_warmup, self._n_iterations = first, n_warmup, n_iterations
-        marks = {n_iterations * k // N_REPORTS for k in range(1, N_REPORTS + 1)}
-        self._marks = {mark for mark in marks | {n_warmup} if mark > first}
-        self._report(first)
-
-    def __call__(self, n_done: int) -> None:
-        """Take note that so many iterations are done."""
-        if n_done in self._marks:
-            self._report(n_done)
-
-    def _report(self, n_done: int) -> None:
-        kept = n_done - self._n_warmup
-        moved = self._moved(kept) if kept > 0 else math.nan
-        seconds = time.perf_counter() - self._began
-        sizes = self._n_iterations, self._n_warmup
-        self._send(Report(self._chain, n_done, *sizes, moved, seconds, self._first))
-
-
-class Sender:
-    """Sends reports to a listener; in other processes, to which it is pickled, to a directory.
+class ProgressSender:
+    """Tells a listener how far chains are; from other processes, to which it is pickled, by files.
 
     Parameters
     ----------
     listener : callable
         Takes the reports, one at a time.
     directory : Path or None
-        Has one file for each chain, for `watching`. Without it other processes are silent.
+        Where chains in other processes leave their reports, if anybody looks there.
+    n_warmup, n_iterations : int
+        Of every chain, as in `Report`.
     """
 
-    def __init__(self, listener: Listener, directory: Path | None) -> None:
-        self._listener: Listener | None = listener
-        self._lock: Any = threading.Lock()
+    def __init__(
+        self,
+        listener: Callable[[Report], object],
+        directory: Path | None,
+        n_warmup: int,
+        n_iterations: int,
+    ) -> None:
+        self._listener: Callable[[Report], object] | None = listener
         self._directory = directory
+        self._n_warmup, self._n_iterations = n_warmup, n_iterations
+        marks = {n_iterations * k // N_REPORTS for k in range(1, N_REPORTS + 1)}
+        self._marks = marks | {n_warmup}
+        self._last: dict[int, float] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the listener here."""
-        return {"_listener": None, "_lock": None, "_directory": self._directory}
+        return vars(self) | {"_listener": None, "_last": {}}
 
-    def __call__(self, report: Report) -> None:
+    def __call__(self, chain: int, n_done: int, moved: Callable[[int], float]) -> None:
+        """Report that a chain has done so many iterations, if it is time for a report.
+
+        Parameters
+        ----------
+        chain, n_done : int
+            As in `Report`.
+        moved : callable
+            Takes the number of iterations since the warm-up, and returns in what share of
+            them a hyperparameter moved.
+        """
+        now = time.monotonic()
+        if n_done in self._marks or now - self._last.setdefault(chain, now) >= (
+            _SECONDS_BETWEEN_REPORTS
+        ):
+            self._last[chain] = now
+            kept = n_done - self._n_warmup
+            self.send(chain, n_done, moved(kept) if kept > 0 else math.nan)
+
+    def send(self, chain: int, n_done: int, moved: float) -> None:
         """Send a report; a directory that cannot be written to is no reason to stop."""
+        report = Report(chain, n_done, self._n_iterations, self._n_warmup, moved)
         if self._listener is not None:
-            with self._lock:
-                self._listener(report)
+            self._listener(report)
         elif self._directory is not None:
-            path = self._directory / f"{_PREFIX}{report.chain}"
+            path = self._directory / f"{_PREFIX}{chain}"
             with suppress(OSError):
                 replace_file(path, lambda file: file.write(json.dumps(report).encode()))
 
 
-@contextmanager
-def watching(directory: Path, listener: Listener) -> Iterator[None]:
-    """Give the listener, in a thread of its own, what chains send to a directory.
+class Audience:
+    """Passes reports on to all listeners, one at a time: those that tell of progress.
 
-    Raises
-    ------
-    Exception
-        What the listener raised, when the chains have ended.
+    Parameters
+    ----------
+    listeners : sequence of callable
+        Those who want to know.
+    stop : callable
+        Is called if one of them wants the chains to stop, or raises.
+
+    Attributes
+    ----------
+    error : BaseException or None
+        What a listener raised; nobody is told of anything more.
     """
+
+    def __init__(self, listeners: Sequence[Listener], stop: Callable[[], None]) -> None:
+        self._listeners, self._stop = listeners, stop
+        self._lock = threading.Lock()
+        self._n_done: dict[int, int] = {}
+        self.error: BaseException | None = None
+
+    def __call__(self, report: Report) -> None:
+        """Tell the listeners."""
+        with self._lock:
+            # A chain that goes on from an earlier state does again what was told of.
+            if self.error is not None or report.n_done <= self._n_done.get(report.chain, -1):
+                return
+            self._n_done[report.chain] = report.n_done
+            try:
+                wants_stop = [listener(report) for listener in self._listeners]
+            except BaseException as error:
+                self.error, wants_stop = error, [True]
+        if any(wants_stop):
+            self._stop()
+
+
+@contextmanager
+def watching(directory: Path, listener: Callable[[Report], object]) -> Iterator[None]:
+    """Give the listener, in a thread of its own, what chains send to a directory."""
     seen: dict[Path, bytes] = {}
-    errors: list[BaseException] = []
     ended = threading.Event()
 
     def look() -> None:
@@ -155,12 +163,9 @@ def watching(directory: Path, listener: Listener) -> Iterator[None]:
                 listener(Report(*json.loads(text)))
 
     def keep_looking() -> None:
-        try:
-            while not ended.wait(_SECONDS_BETWEEN_LOOKS):
-                look()
+        while not ended.wait(_SECONDS_BETWEEN_LOOKS):
             look()
-        except BaseException as error:
-            errors.append(error)
+        look()
 
     thread = threading.Thread(target=keep_looking, daemon=True)
     thread.start()
@@ -169,8 +174,6 @@ def watching(directory: Path, listener: Listener) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
-    if errors:
-        raise errors[0]
 
 
 class _Output:
@@ -213,18 +216,21 @@ class Lines:
     ----------
     n_chains : int
         Number of chains.
-    n_at_once : int
-        How many of them run at the same time.
+    clock : callable
+        Returns the time in seconds.
     """
 
-    def __init__(self, n_chains: int, n_at_once: int) -> None:
-        self._n_chains, self._n_at_once = n_chains, n_at_once
+    def __init__(self, n_chains: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._n_chains, self._clock = n_chains, clock
+        self._began = clock()
+        self._first: dict[int, int] = {}
         self._latest: dict[int, Report] = {}
         self._next_line: dict[int, int] = {}
         self._output = _Output()
 
     def __call__(self, report: Report) -> None:
         """Print a line if it is time for one."""
+        self._first.setdefault(report.chain, report.n_done)
         self._latest[report.chain] = report
         line = _N_LINES * report.n_done // max(report.n_iterations, 1)
         is_end_of_warmup = 0 < report.n_done == report.n_warmup
@@ -248,18 +254,13 @@ class Lines:
     def _time_left(self) -> str:
         """Return how long all chains will take, at the speed so far."""
         reports = self._latest.values()
-        seconds = sum(r.seconds for r in reports)
-        done = sum(r.n_done - r.first for r in reports)
-        if done == 0 or seconds == 0.0:
+        seconds = self._clock() - self._began
+        done = sum(r.n_done for r in reports) - sum(self._first.values())
+        if done <= 0 or seconds <= 0.0:
             return ""
-        n_iterations = next(iter(reports)).n_iterations
-        waiting = (self._n_chains - len(self._latest)) * n_iterations
+        waiting = (self._n_chains - len(reports)) * next(iter(reports)).n_iterations
         left = waiting + sum(r.n_iterations - r.n_done for r in reports)
-        running = min(self._n_at_once, max(self._n_chains - self._n_ended(), 1))
-        return f", about {_duration(left * seconds / done / running)} left" if left else ""
-
-    def _n_ended(self) -> int:
-        return sum(r.n_done == r.n_iterations for r in self._latest.values())
+        return f", about {_duration(left * seconds / done)} left" if left else ""
 
 
 def _duration(seconds: float) -> str:
@@ -304,10 +305,10 @@ class Bar:
             self._bar.close()
 
 
-def terminal_progress(n_chains: int, n_at_once: int) -> Lines | Bar:
+def terminal_progress(n_chains: int) -> Lines | Bar:
     """Return a tqdm bar where tqdm is installed, lines otherwise."""
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        return Lines(n_chains, n_at_once)
+        return Lines(n_chains)
     return Bar(n_chains, tqdm)

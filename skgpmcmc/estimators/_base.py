@@ -42,7 +42,7 @@ from ._inputs import as_objects, explain_inputs
 from ._pickling import from_plain, to_plain, with_structure
 from ._prior_table import PriorTable
 from ._reports import Reports, quantity_names
-from ._run import CallbackSupportMixin, run_chains_of, with_callbacks
+from ._run import CallbackSupportMixin, fit_chains, with_callbacks
 
 _DENSE = DenseStructure()
 
@@ -229,7 +229,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             [LatentGaussianModel(kernel, X, likelihood, **options) for likelihood in group]
             for group in groups
         ]
-        self._traces = run_chains_of(self, models, settings)
+        self._traces = fit_chains(self, models, settings)
         self.representation_ = settings.representation
         every = [trace for group in self._traces for trace in group]
         self.hyperparameter_update_ = update_in_use(settings, every)

@@ -86,7 +86,7 @@ def chain_tasks(estimator: Any, n_chains: int) -> list[ChainTasks]:
     return [ChainTasks(estimator, n_chains)] if has_any else []
 
 
-def run_chains_of(
+def fit_chains(
     estimator: Any,
     models: Sequence[Sequence[LatentGaussianModel]],
     settings: SamplerSettings,
@@ -112,8 +112,7 @@ def run_chains_of(
     n_chains = estimator.n_chains * len(models)
     listeners: list[Lines | Bar | ChainTasks] = [*chain_tasks(estimator, n_chains)]
     if estimator.verbose:
-        n_at_once = min(joblib.effective_n_jobs(estimator.n_jobs), n_chains)
-        listeners.append(terminal_progress(n_chains, n_at_once))
+        listeners.append(terminal_progress(n_chains))
     try:
         traces = run_groups(
             models,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 from problems import X_SMALL, make_model
@@ -14,7 +12,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from skgpmcmc._prediction._dense import PosteriorDraws, sample_latent, spread
 from skgpmcmc._running._chains import run_chains
 from skgpmcmc._running._interrupts import StopSignal
-from skgpmcmc._running._one_chain import Surroundings, run_chain
+from skgpmcmc._running._one_chain import RoundStart, run_chain
+from skgpmcmc._running._progress import ProgressSender
 from skgpmcmc._sampling import _hyperparameter_moves
 from skgpmcmc._sampling._chain import Chain
 from skgpmcmc._sampling._latent_functions import ChainGroup
@@ -188,8 +187,9 @@ def test_kept_draws_are_states_after_every_thin_th_iteration(thin):
     model = make_model(Gaussian(TARGETS))
     settings = SamplerSettings("marginal", n_warmup=2, n_draws=4, thin=thin)
     seed = np.random.SeedSequence(0)
-    surroundings = Surroundings(os.getpid(), StopSignal(None))
-    (draws,) = run_chain([model], settings, seed, None, None, surroundings)
+    silent = ProgressSender(lambda report: None, None, 2, settings.n_iterations)
+    start = RoundStart(0, seed, None, None)
+    (draws,) = run_chain([model], settings, start, 4 * thin, StopSignal(), silent)
     assert draws.n_kept == 4
     group = ChainGroup.start([model], settings, seed)
     for iteration in range(2):

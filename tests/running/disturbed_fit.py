@@ -1,6 +1,6 @@
 """A fit in a process of its own, to be interrupted or killed by the tests of that.
 
-    python tests/running/disturbed_fit.py OUTPUT N_JOBS [CHECKPOINT]
+    python tests/running/disturbed_fit.py OUTPUT N_JOBS [CHECKPOINT [N_CHAINS N_DRAWS]]
 
 Prints a line when the fit begins. Writes the draws to OUTPUT, an npz file, with the text of the
 warnings, and of a KeyboardInterrupt in place of draws.
@@ -24,21 +24,21 @@ def problem():
     return X, X[:, 0] + 0.5 * rng.normal(size=30) > 0.0
 
 
-def model(**options):
+def model(n_chains=N_CHAINS, n_draws=N_DRAWS, **options):
     """Return the estimator that is disturbed."""
     return MCMCGaussianProcessClassifier(
-        n_chains=N_CHAINS, n_warmup=150, n_draws=N_DRAWS, random_state=0, **options
+        n_chains=int(n_chains), n_warmup=150, n_draws=int(n_draws), random_state=0, **options
     )
 
 
-def main(output, n_jobs, checkpoint=None):
+def main(output, n_jobs, checkpoint=None, *numbers):
     """Fit, and write what came of it."""
     X, y = problem()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         print("fit", flush=True)
         try:
-            fitted = model(n_jobs=int(n_jobs), checkpoint=checkpoint).fit(X, y)
+            fitted = model(*numbers, n_jobs=int(n_jobs), checkpoint=checkpoint).fit(X, y)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         except KeyboardInterrupt as error:
             print("KeyboardInterrupt", flush=True)

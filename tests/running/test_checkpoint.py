@@ -343,7 +343,7 @@ def test_copied_directory_is_taken(saved, tmp_path, count):
         (lambda path: (path / "checkpoint.json").write_text("{"), "cannot be read"),
         (lambda path: (path / "checkpoint.json").write_text("[]"), "cannot be read"),
         (lambda path: edit(path / "checkpoint.json", entropy="x"), "cannot be read"),
-        (lambda path: edit(path / "checkpoint.json", format=99), "its format is 99, not 2"),
+        (lambda path: edit(path / "checkpoint.json", format=99), "its format is 99, not 3"),
     ],
 )
 def test_damaged_descriptions(saved, tmp_path, damage, words):
@@ -469,7 +469,9 @@ def test_functions_that_cannot_be_pickled_are_refused(tmp_path):
 def test_search_with_one_checkpoint_says_why_not(tmp_path):
     model = MCMCGaussianProcessClassifier(checkpoint=tmp_path, **BASE)
     search = GridSearchCV(model, {"kernel": [None, KERNEL]}, cv=2, refit=False)
-    with pytest.warns(FitFailedWarning, match="Inside a search or cross-validation use checkpoint=None"):
+    with pytest.warns(
+        FitFailedWarning, match="Inside a search or cross-validation use checkpoint=None"
+    ):
         search.fit(X, np.arange(12) % 2)
     assert np.isfinite(search.cv_results_["split0_test_score"][0])
 

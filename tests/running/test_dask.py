@@ -6,7 +6,6 @@ import pytest
 from borrowed import borrowed
 
 from skgpmcmc import MCMCCoxProcessRegressor, MCMCGaussianProcessClassifier
-from skgpmcmc._running import _one_chain
 
 distributed = pytest.importorskip("distributed")
 
@@ -21,19 +20,6 @@ def client():
         yield client
 
 
-@pytest.fixture
-def pickled(monkeypatch):
-    """Count how often the target of the chains leaves this process."""
-    count = []
-
-    def state(self):
-        count.append(1)
-        return vars(self)
-
-    monkeypatch.setattr(_one_chain.Target, "__getstate__", state, raising=False)
-    return count
-
-
 def problem():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 2))
@@ -42,14 +28,12 @@ def problem():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("estimator", [MCMCGaussianProcessClassifier, MCMCCoxProcessRegressor])
-def test_draws_are_those_of_a_serial_fit_and_data_are_sent_once(client, pickled, estimator):
+def test_draws_are_those_of_a_serial_fit(client, estimator):
     X, y = problem()
     y = y > 0.0 if estimator is MCMCGaussianProcessClassifier else np.exp(y).astype(int)
     serial = estimator(**LENGTH).fit(X, y)
-    assert len(pickled) == 0
     with joblib.parallel_config(backend="dask"):
         spread = estimator(**LENGTH).fit(X, y)
-    assert len(pickled) == 1
     np.testing.assert_array_equal(spread.trace_.theta, serial.trace_.theta)
     np.testing.assert_array_equal(spread.trace_.latent, serial.trace_.latent)
     np.testing.assert_array_equal(spread.predict(X), serial.predict(X))
@@ -57,14 +41,18 @@ def test_draws_are_those_of_a_serial_fit_and_data_are_sent_once(client, pickled,
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_chains_run_on_both_workers(client):
-    # All chains wait where the data are first, until an idle worker takes some over: Dask does
-    # so once it has seen that they last for seconds.
+    # In every round: none waits where the data of others are.
     X, y = problem()
     with distributed.get_task_stream(client) as stream, joblib.parallel_config(backend="dask"):
-        MCMCGaussianProcessClassifier(**LENGTH | {"n_draws": 2000}).fit(X, y > 0.0)
-    workers = [task["worker"] for task in stream.data if "run" in str(task["key"])]
-    assert len(workers) == LENGTH["n_chains"]
-    assert len(set(workers)) == 2
+        MCMCGaussianProcessClassifier(**LENGTH | {"n_draws": 200}).fit(X, y > 0.0)
+    tasks = [task for task in stream.data if "run" in str(task["key"])]
+    tasks.sort(key=lambda task: task["startstops"][0]["start"])
+    workers = [task["worker"] for task in tasks]
+    n_chains = LENGTH["n_chains"]
+    rounds = [workers[k : k + n_chains] for k in range(0, len(workers), n_chains)]
+    # The warm-up, and the rounds that end after 50, 100 and 200 iterations.
+    assert [len(of_round) for of_round in rounds] == [n_chains] * 4
+    assert all(len(set(of_round)) == 2 for of_round in rounds)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -19,7 +19,7 @@ from skgpmcmc import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
-from skgpmcmc._running import _one_chain, _workers
+from skgpmcmc._running import _one_chain, _rounds, _workers
 from skgpmcmc._running._interrupts import StopSignal
 from skgpmcmc._sampling._latent_functions import ChainGroup
 from skgpmcmc.exceptions import ChainDiedError
@@ -72,6 +72,14 @@ def interrupt(monkeypatch):
     return Interrupt
 
 
+def moment(n_draws):
+    """Return after how many iterations the second of two chains has so many draws.
+
+    The first has had its turn: rounds are of 50 iterations, and of the last 10.
+    """
+    return 50 + n_draws if n_draws <= 50 else 60 + n_draws
+
+
 def fit_and_catch(model, inputs=X, y=Y):
     """Return the texts of all warnings of a fit."""
     with warnings.catch_warnings(record=True) as caught:
@@ -82,14 +90,14 @@ def fit_and_catch(model, inputs=X, y=Y):
 
 @pytest.mark.parametrize("n_draws", [1, 2, 3, 25, 59])
 def test_draws_until_then_are_kept(own_handler, interrupt, whole, n_draws):
-    interrupt.at = [SHORT["n_draws"] + n_draws]
+    interrupt.at = [moment(n_draws)]
     model = classifier(warm_start=True)
     (text,) = fit_and_catch(model)
     assert text.startswith(
         f"fit was stopped: {n_draws} of n_draws=60 draws of each chain are kept."
     )
     assert "To go on from here, fit again with warm_start=True." in text
-    assert interrupt.n_done == SHORT["n_draws"] + n_draws
+    assert interrupt.n_done == moment(n_draws)
     assert model.n_iter_ == 6 + n_draws
     for name in ("theta", "latent", "log_likelihood", "complete_data_log_likelihood"):
         kept = getattr(model.trace_, name)
@@ -220,13 +228,13 @@ def test_checkpoint_has_all_draws_until_then(own_handler, interrupt, whole, tmp_
     (file,) = tmp_path.glob("chain-*/draws-*.npz")
     with np.load(file) as draws:
         np.testing.assert_array_equal(draws["theta-0"], whole.trace_.theta[0, :30])
-    # The first chain goes on from there, and all of it is there when the second is stopped.
-    interrupt.at = [30 + 60 + 25]
+    # The first chain goes on from there, until the second is stopped.
+    interrupt.at = [30 + moment(25)]
     model = classifier(checkpoint=tmp_path)
     (text,) = fit_and_catch(model)
     assert text.startswith("fit was stopped: 25 of")
     np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta[:, :25])
-    interrupt.at = [interrupt.n_done + 1]  # in the second chain: the first is complete
+    interrupt.at = [interrupt.n_done + 1]  # in the second chain: the first is further
     (text,) = fit_and_catch(model)
     assert text.startswith("fit was stopped: 25 of")
     fit_and_catch(model)
@@ -270,7 +278,7 @@ def test_advice_without_a_checkpoint(own_handler, interrupt):
 
 
 def test_advice_for_a_stopped_fit_knows_the_checkpoint(own_handler, interrupt, whole, tmp_path):
-    interrupt.at = [60 + 25]
+    interrupt.at = [moment(25)]
     model = classifier(checkpoint=tmp_path)
     (text,) = fit_and_catch(model)
     assert "25 of n_draws=60 draws" in text
@@ -487,7 +495,7 @@ def test_no_temporary_directory(monkeypatch, whole, n_jobs):
     def fail(**options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(_workers, "TemporaryDirectory", fail)
+    monkeypatch.setattr(_rounds, "TemporaryDirectory", fail)
     model = classifier(n_jobs=n_jobs, verbose=1)
     fit_and_catch(model)
     np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta)

@@ -9,11 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from contextlib import suppress
 from pathlib import Path
 
+import disturbed_fit
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "tests" / "running" / "disturbed_fit.py"
@@ -115,6 +118,27 @@ def test_interrupt(tmp_path, whole, seed):
             assert "died" not in texts
             outcome = f"{n_draws} draws"
     print(f"Ctrl-C, n_jobs={n_jobs}: {outcome}, {took:.1f} s later")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_interrupt_keeps_draws_of_chains_that_take_turns(tmp_path, n_jobs):
+    """Four chains, on one core or two: all have draws when Ctrl-C comes in their midst."""
+    output, checkpoint = tmp_path / "draws.npz", tmp_path / "chains"
+    process = start(output, n_jobs, checkpoint, "4", "100000")
+    while not list(checkpoint.glob("chain-3-*/draws-*")) and process.poll() is None:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    end(process)
+    with np.load(output) as result:
+        theta, latent = result["theta"], result["latent"]
+        assert f"{theta.shape[1]} of n_draws=100000 draws of each" in "".join(result["warnings"])
+    assert theta.shape[0] == 4
+    X, y = disturbed_fit.problem()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        trace = disturbed_fit.model(4, theta.shape[1]).fit(X, y).trace_
+    np.testing.assert_array_equal(theta, trace.theta)
+    np.testing.assert_array_equal(latent, trace.latent)
 
 
 def saved_draws(checkpoint, whole):

@@ -24,9 +24,20 @@ class Thing:
         self.needed = needed
 
 
-def there_and_back(value, path, classes=()):
-    _serialization.save(path, value, classes)
-    return _serialization.load(path, classes)
+@pytest.fixture
+def registered(monkeypatch):
+    """Return a function that registers classes for the time of the test."""
+
+    def register(*classes):
+        for cls in classes:
+            monkeypatch.setitem(_serialization._classes, cls.__name__, cls)
+
+    return register
+
+
+def there_and_back(value, path):
+    _serialization.save(path, value)
+    return _serialization.load(path)
 
 
 @pytest.mark.parametrize(
@@ -80,9 +91,10 @@ def test_state_of_a_generator_comes_back(tmp_path):
     assert other.random() == rng.random()
 
 
-def test_instances_come_back(tmp_path):
+def test_instances_come_back(tmp_path, registered):
+    registered(Thing, Pair)
     thing = Thing(Pair(np.arange(3), [Thing(None)]))
-    back = there_and_back(thing, tmp_path / "file.npz", [Thing, Pair])
+    back = there_and_back(thing, tmp_path / "file.npz")
     assert type(back) is Thing
     assert type(back.needed) is Pair
     np.testing.assert_array_equal(back.needed.left, np.arange(3))
@@ -92,16 +104,29 @@ def test_instances_come_back(tmp_path):
 @pytest.mark.parametrize(
     "value", [object(), {1, 2}, b"bytes", Thing(1), np.array([None]), [lambda: 0]]
 )
-def test_other_types_are_refused(tmp_path, value):
+def test_other_types_are_refused(tmp_path, registered, value):
+    registered(Pair)
     with pytest.raises(TypeError, match=r"cannot write a .* as plain arrays and JSON"):
-        _serialization.save(tmp_path / "file.npz", value, [Pair])
+        _serialization.save(tmp_path / "file.npz", value)
     assert not list(tmp_path.iterdir())
 
 
-def test_classes_that_are_not_expected_are_refused(tmp_path):
-    _serialization.save(tmp_path / "file.npz", Thing(1), [Thing])
-    with pytest.raises(KeyError, match="Thing"):
-        _serialization.load(tmp_path / "file.npz", [Pair])
+def test_classes_that_are_not_registered_are_refused(tmp_path, registered, monkeypatch):
+    registered(Thing)
+    _serialization.save(tmp_path / "file.npz", Thing(1))
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="Thing"):
+        _serialization.load(tmp_path / "file.npz")
+
+
+def test_own_copy_shares_no_memory(registered):
+    registered(Thing)
+    array = np.arange(3.0)
+    array.flags.writeable = False
+    copy = _serialization.own_copy([Thing(array), None]).pop(0)
+    np.testing.assert_array_equal(copy.needed, array)
+    assert copy.needed.flags.writeable
+    assert not np.shares_memory(copy.needed, array)
 
 
 class Bomb:
@@ -113,7 +138,7 @@ def test_pickles_are_not_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.savez(tmp_path / "file.npz", tree=np.array([Bomb()], dtype=object))
     with pytest.raises(ValueError, match=r"^file\.npz holds no plain arrays$"):
-        _serialization.load(tmp_path / "file.npz", [Thing])
+        _serialization.load(tmp_path / "file.npz")
     assert not (tmp_path / "exploded").exists()
 
 

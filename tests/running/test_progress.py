@@ -20,11 +20,11 @@ from sklearn.model_selection import GridSearchCV
 
 from skgpmcmc import MCMCGaussianProcessClassifier
 from skgpmcmc._running._progress import (
+    Audience,
     Bar,
     Lines,
+    ProgressSender,
     Report,
-    Reporter,
-    Sender,
     terminal_progress,
     watching,
 )
@@ -56,17 +56,17 @@ def without_tqdm(monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
 
 
-def reports(*done, chain=0, first=0, seconds_each=1.0):
+def reports(*done, chain=0):
     """Return reports of a chain of 40 iterations of warm-up and 60 more."""
-    return [
-        Report(chain, n, 100, 40, 0.5 if n > 40 else math.nan, seconds_each * (n - first), first)
-        for n in done
-    ]
+    return [Report(chain, n, 100, 40, 0.5 if n > 40 else math.nan) for n in done]
 
 
-def lines(capsys, sequence, n_chains=1, n_at_once=1):
-    listener = Lines(n_chains, n_at_once)
+def lines(capsys, sequence, n_chains=1, seconds_each=1.0):
+    """Return the lines of reports; every iteration of any chain takes some time."""
+    done = {}
+    listener = Lines(n_chains, lambda: seconds_each * sum(n - first for first, n in done.values()))
     for report in sequence:
+        done[report.chain] = done.get(report.chain, (report.n_done, 0))[0], report.n_done
         listener(report)
     listener.close()
     return capsys.readouterr().out.splitlines()
@@ -88,25 +88,26 @@ def test_text_of_lines(capsys):
     [(0.001, "0 s"), (1.0, "80 s"), (10.0, "13 min"), (900.0, "20.0 h")],
 )
 def test_units_of_time(capsys, seconds, text):
-    last = lines(capsys, reports(0, 20, seconds_each=seconds))[-1]
+    last = lines(capsys, reports(0, 20), seconds_each=seconds)[-1]
     assert last.endswith(f", about {text} left")
 
 
 @pytest.mark.parametrize(("n_at_once", "seconds"), [(1, 380), (2, 190), (4, 95)])
 def test_time_left_counts_chains_that_wait(capsys, n_at_once, seconds):
-    left = lines(capsys, reports(20), n_chains=4, n_at_once=n_at_once)[0]
+    """With several at once all iterations together take less time."""
+    left = lines(capsys, reports(0, 20), n_chains=4, seconds_each=1.0 / n_at_once)[1]
     minutes = f"{seconds / 60:.0f} min" if seconds >= 100 else f"{seconds} s"
     assert left.endswith(f"about {minutes} left")
 
 
 def test_time_left_of_a_chain_that_is_continued(capsys):
-    last = lines(capsys, reports(80, first=60))[-1]
+    last = lines(capsys, reports(60, 80))[-1]
     assert last.endswith("about 20 s left")
 
 
 def test_few_lines_for_each_chain(capsys):
     sequence = [r for n in range(0, 101, 5) for c in range(3) for r in reports(n, chain=c)]
-    printed = lines(capsys, sequence, n_chains=3, n_at_once=3)
+    printed = lines(capsys, sequence, n_chains=3)
     for chain in range(3):
         assert sum(f"{START}{chain + 1} of 3" in line for line in printed) == 6
 
@@ -149,23 +150,55 @@ def test_bar_writes_to_the_standard_output(capsys):
 
 def test_bar_where_tqdm_is_installed():
     pytest.importorskip("tqdm")
-    assert isinstance(terminal_progress(1, 1), Bar)
+    assert isinstance(terminal_progress(1), Bar)
 
 
 def test_lines_where_it_is_not(without_tqdm):
-    assert isinstance(terminal_progress(1, 1), Lines)
+    assert isinstance(terminal_progress(1), Lines)
 
 
-def test_reporter_reports_a_fixed_number_of_times():
+@pytest.fixture
+def clock(monkeypatch):
+    """Set the time: a list with one number."""
+    now = [0.0]
+    monkeypatch.setattr("skgpmcmc._running._progress.time.monotonic", lambda: now[0])
+    return now
+
+
+def test_fast_chain_reports_a_fixed_number_of_times(clock):
     seen = []
-    reporter = Reporter(3, seen.append)
-    reporter.start(0, 7, 1000, lambda n: 0.25)
+    sender = ProgressSender(seen.append, None, 7, 1000)
     for n_done in range(1, 1001):
-        reporter(n_done)
-    assert [r.n_done for r in seen] == [0, 7, *range(50, 1001, 50)]
-    assert math.isnan(seen[1].moved)
-    assert {r.moved for r in seen[2:]} == {0.25}
+        sender(3, n_done, lambda n: 0.25)
+    assert [r.n_done for r in seen] == [7, *range(50, 1001, 50)]
+    assert math.isnan(seen[0].moved)
+    assert {r.moved for r in seen[1:]} == {0.25}
     assert {(r.chain, r.n_iterations, r.n_warmup) for r in seen} == {(3, 1000, 7)}
+
+
+def test_slow_chain_reports_every_iteration(clock):
+    seen = []
+    sender = ProgressSender(seen.append, None, 7, 1000)
+    for n_done in range(1, 21):
+        clock[0] += 1.5
+        sender(0, n_done, lambda n: 0.25)
+        clock[0] += 0.1
+        sender(1, n_done, lambda n: 0.25)
+    assert [r.n_done for r in seen if r.chain == 0] == list(range(2, 21))
+    assert [r.n_done for r in seen if r.chain == 1] == list(range(2, 21))
+
+
+def test_audience_is_told_of_progress_alone():
+    seen, stopped = [], []
+    wants_stop = [False]
+    audience = Audience([seen.append, lambda _: wants_stop[0]], lambda: stopped.append(1))
+    for report in [*reports(0, 20, 20), *reports(20, chain=1), *reports(10, 30)]:
+        audience(report)
+    assert [(r.chain, r.n_done) for r in seen] == [(0, 0), (0, 20), (1, 20), (0, 30)]
+    assert not stopped
+    wants_stop[0] = True
+    audience(reports(40)[0])
+    assert stopped == [1]
 
 
 def test_report_is_told_once(tmp_path, monkeypatch):
@@ -173,15 +206,15 @@ def test_report_is_told_once(tmp_path, monkeypatch):
     monkeypatch.setattr("skgpmcmc._running._progress._SECONDS_BETWEEN_LOOKS", 0.001)
     seen = []
     with watching(tmp_path, seen.append):
-        sender = pickle.loads(pickle.dumps(Sender(print, tmp_path)))
-        sender(reports(20)[0])
+        sender = pickle.loads(pickle.dumps(ProgressSender(print, tmp_path, 40, 100)))
+        sender.send(0, 20, math.nan)
         time.sleep(0.1)
     assert [r.n_done for r in seen] == [20]
 
 
 def test_directory_that_is_gone_is_no_error(tmp_path):
-    sender = pickle.loads(pickle.dumps(Sender(print, tmp_path / "gone")))
-    sender(reports(20)[0])
+    sender = pickle.loads(pickle.dumps(ProgressSender(print, tmp_path / "gone", 40, 100)))
+    sender.send(0, 20, math.nan)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -275,7 +308,7 @@ def kind(request):
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
 def test_output_that_fails_is_not_tried_again(kind, error, after, fails):
     with contextlib.redirect_stdout(Broken(error, after, fails)) as output:
-        listener = terminal_progress(2, 1)
+        listener = terminal_progress(2)
         for report in reports(0, 20, 40, 60, 80, 100):
             listener(report)
             time.sleep(0.11 if kind == "bar" else 0.0)  # tqdm writes ten times a second
