@@ -16,7 +16,6 @@ from skgpmcmc.point_patterns import bin_events
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 import matplotlib.dates as mdates  # noqa: E402
-import matplotlib.pyplot as plt  # noqa: E402
 
 SETTINGS = {"n_chains": 2, "n_warmup": 10, "n_draws": 12, "random_state": 0}
 PLACES = np.random.default_rng(0).uniform(size=(60, 2)) ** [2.0, 1.0]
@@ -40,12 +39,6 @@ def edges_of(display):
 def irregular():
     cells = bin_events(PLACES, EDGES)
     return cells, fitted(cells)
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
 
 
 @pytest.mark.filterwarnings("error")

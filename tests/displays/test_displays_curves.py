@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from fits import quiet
 from sklearn.decomposition import PCA
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -39,12 +39,6 @@ PAIR = np.column_stack([LINE[:, 0], np.cos(np.arange(N)) + 1.0])
 Y = np.sin(PAIR[:, 0]) + 0.3 * PAIR[:, 1]
 
 
-def quiet(model, *data, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(*data, **options)
-
-
 def cox(X, y, **options):
     return quiet(MCMCCoxProcessRegressor(**SETTINGS), X, y, **options)
 
@@ -56,12 +50,6 @@ def regressor(X, y, kernel=None):
 @pytest.fixture(scope="module")
 def of_pair():
     return regressor(PAIR, Y)
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
 
 
 def legend_of(display):

@@ -1,12 +1,11 @@
 """Pictures can be read: nothing is cut off or lies on something else, and colours differ."""
 
 import itertools
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.exceptions import ConvergenceWarning
+from fits import quiet
 
 from skgpmcmc import MCMCCoxProcessRegressor, MCMCGaussianProcessRegressor
 from skgpmcmc.displays import (
@@ -29,18 +28,6 @@ N = 18
 X = np.column_stack([np.linspace(0.0, 5.0, N), np.cos(np.arange(N)) + 1.0])
 Y = np.sin(X[:, 0]) + 0.3 * X[:, 1]
 RNG = np.random.default_rng(0)
-
-
-def quiet(model, *data):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(*data)
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
 
 
 def labels_of(figure):

@@ -19,7 +19,6 @@ from skgpmcmc.point_patterns import bin_events
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 import matplotlib.dates as mdates  # noqa: E402
-import matplotlib.pyplot as plt  # noqa: E402
 
 SETTINGS = {"n_chains": 2, "n_warmup": 10, "n_draws": 12, "random_state": 0}
 SHAPE = (8, 6)
@@ -63,12 +62,6 @@ def lake():
 def days():
     cells = dated()
     return cells, fitted(cells)
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
 
 
 def drawn_cells(display):

@@ -1,12 +1,11 @@
 """What displays refuse, in words that name the parameter, what came, and what to do."""
 
 import datetime
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.exceptions import ConvergenceWarning
+from fits import quiet
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -41,12 +40,6 @@ COUNTS = np.arange(20) % 4
 DAYS = np.datetime64("2020-01-01") + np.arange(0, 40, 2)
 
 
-def quiet(model, *data, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(*data, **options)
-
-
 @pytest.fixture(scope="module")
 def models():
     return {
@@ -56,12 +49,6 @@ def models():
         "line": quiet(MCMCCoxProcessRegressor(**SETTINGS), LINE, COUNTS[:N]),
         "map": quiet(MCMCCoxProcessRegressor(**SETTINGS), CELLS, COUNTS),
     }
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
 
 
 # Targets

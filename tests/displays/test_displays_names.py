@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from fits import quiet
 from sklearn.compose import ColumnTransformer
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -51,12 +51,6 @@ def frames():
 FRAMES = pytest.mark.parametrize("frame", list(frames()))
 
 
-def quiet(model, *data):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(*data)
-
-
 @pytest.fixture(scope="module")
 def on_map():
     frame = pd.DataFrame(CELLS, columns=["u", "v"])
@@ -78,12 +72,6 @@ def regressor():
 def piped():
     model = make_pipeline(StandardScaler(), MCMCGaussianProcessRegressor(**SETTINGS))
     return quiet(model, pd.DataFrame(X, columns=["a", "b"]), Y)
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
 
 
 # The names that fit has seen

@@ -1,12 +1,10 @@
 """Curves along one column of a frame whose other columns are of any kind; counts with exposure."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
+from fits import quiet
 from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
@@ -34,12 +32,6 @@ PLOTS = pd.DataFrame(
 YIELD = np.sin(PLOTS["rain"] / 80.0) + (PLOTS["soil"] == "peat")
 
 
-def quiet(estimator, X, y, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return estimator.fit(X, y, **options)
-
-
 def columns(*steps):
     kinds = ["object", "string", "category", "bool"]
     return make_pipeline(
@@ -55,12 +47,6 @@ def columns(*steps):
 @pytest.fixture(scope="module")
 def pipeline():
     return quiet(columns(), PLOTS, YIELD)
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
 
 
 def held_row(**changes):

@@ -24,7 +24,6 @@ from sklearn.gaussian_process.kernels import (
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skgpmcmc import MCMCGaussianProcessClassifier, MissingCapabilityError
 from skgpmcmc.diagnostics import mcse_mean
@@ -39,19 +38,6 @@ def two_classes(n=40, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-2.0, 2.0, (n, 2))
     return X, np.where(X[:, 0] + 0.2 * rng.standard_normal(n) > 0.0, "up", "down")
-
-
-@parametrize_with_checks(
-    [
-        MCMCGaussianProcessClassifier(n_chains=1, n_warmup=10, n_draws=20),
-        MCMCGaussianProcessClassifier(
-            link="probit", mean="constant", representation="post-site", n_chains=1,
-            n_warmup=10, n_draws=20,
-        ),
-    ]
-)  # fmt: skip
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def test_contradicting_repeated_rows_give_one_half():

@@ -1,11 +1,10 @@
 """Probabilities of values above a threshold: the other side of quantiles, for every likelihood."""
 
-import warnings
-
 import numpy as np
 import pytest
+from fits import quiet
 from scipy.special import expit, ndtr
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF
 
 from skgpmcmc import (
@@ -26,12 +25,6 @@ SUCCESSES = np.arange(N) // 4
 TWO = np.where(np.sin(X[:, 0]) + 0.5 * np.cos(9.0 * X[:, 0]) > 0.0, "yes", "no")
 THREE = np.array(["a", "b", "c"])[np.arange(N) // 3 % 3]
 SQUARE = np.stack(np.meshgrid(np.arange(6.0), np.arange(5.0), indexing="ij"), -1).reshape(-1, 2)
-
-
-def quiet(model, *data, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(*data, **options)
 
 
 def regressor(**options):

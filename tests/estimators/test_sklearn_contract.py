@@ -7,7 +7,11 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skgpmcmc import MCMCCoxProcessRegressor, MCMCGaussianProcessRegressor
+from skgpmcmc import (
+    MCMCCoxProcessRegressor,
+    MCMCGaussianProcessClassifier,
+    MCMCGaussianProcessRegressor,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -39,6 +43,10 @@ class OfRoundedTargets(MCMCCoxProcessRegressor):
 
 @parametrize_with_checks(
     [
+        MCMCGaussianProcessClassifier(**SHORT),
+        MCMCGaussianProcessClassifier(
+            link="probit", mean="constant", representation="post-site", **SHORT
+        ),
         MCMCGaussianProcessRegressor(**SHORT),
         MCMCGaussianProcessRegressor(
             RBF() + WhiteKernel(),
