@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import check_given, check_rows_of_numbers
 from .._linalg import Array
 from ..estimators._base import BaseMCMCGaussianProcess
+from ..estimators._reports import function_labels
 from ..trace import Trace
 
 
@@ -45,10 +46,8 @@ class Fitted(NamedTuple):
 
     def functions(self) -> tuple[list[Trace], list[str] | None]:
         """Return the trace of each latent function; and of several what they are called."""
-        traces = self.estimator.trace_
-        if not isinstance(traces, list):
-            return [traces], None
-        return traces, [str(label) for label in self.estimator._function_labels()]
+        labels, traces = function_labels(self.estimator), self.estimator.trace_
+        return [traces] if labels is None else traces, labels
 
     def columns(self, feature_names: Sequence[str] | None) -> list[str]:
         """Return names of the columns that the estimator sees; numbers where they have none."""

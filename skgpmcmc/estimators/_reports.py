@@ -74,14 +74,20 @@ def quantity_names(estimator: Any, feature_names: Sequence[str] | None = None) -
     if features is None:
         features = getattr(estimator, "feature_names_in_", None)
     traces = estimator.trace_
-    if not isinstance(traces, list):
+    labels = function_labels(estimator)
+    if labels is None:
         return _names_of(traces, features)
-    labels = estimator._function_labels()
     return [
         f"{label}: {name}"
         for label, trace in zip(labels, traces, strict=True)
         for name in _names_of(trace, features)
     ]
+
+
+def function_labels(estimator: Any) -> list[str] | None:
+    """Return what the latent functions of a fitted estimator are called, if there are several."""
+    labels = estimator._function_labels()
+    return None if labels is None else [str(label) for label in labels]
 
 
 def _names_of(trace: Any, features: Sequence[str] | None) -> list[str]:

@@ -340,8 +340,7 @@ def refitted(model, change):
     model = copy.deepcopy(model).set_params(n_draws=400)
     traces = [trace for group in model._traces for trace in group]
     change(traces[-1].latent)
-    labels = None if len(traces) == 1 else model.classes_.tolist()
-    texts = caught(lambda: model._set_fitted(traces, labels))
+    texts = caught(lambda: model._set_fitted(traces))
     return model, texts
 
 
@@ -429,7 +428,7 @@ def test_other_moves_are_such_as_can_be_made(model, words):
     rng = np.random.default_rng(2)
     trace = agreeing(fitted.trace_, rng)
     trace.theta[0] += 9.0
-    (text,) = caught(lambda: fitted._set_fitted([trace], None))
+    (text,) = caught(lambda: fitted._set_fitted([trace]))
     assert STUCK in text
     assert words in text
     settings = dict(re.findall(r'(representation|hyperparameter_update)="([a-z-]+)"', words))
