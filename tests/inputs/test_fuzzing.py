@@ -22,6 +22,8 @@ from skgpmcmc import (
     MCMCGaussianProcessRegressor,
 )
 
+pytestmark = pytest.mark.second_stage
+
 hypothesis = pytest.importorskip("hypothesis")
 st = hypothesis.strategies
 

@@ -43,6 +43,7 @@ def run(path):
     return namespace
 
 
+@pytest.mark.second_stage
 def test_readme_code_runs(capsys):
     assert len(blocks(README)) >= 2
     namespace = run(README)
@@ -50,6 +51,7 @@ def test_readme_code_runs(capsys):
     assert namespace["model"].priors.keys() == {"k2__length_scale"}
 
 
+@pytest.mark.second_stage
 @pytest.mark.parametrize("page", GUIDE, ids=lambda path: path.stem)
 def test_guide_code_runs(page, monkeypatch):
     # The pages have the default settings, as a reader would; here the defaults are short.

@@ -13,6 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from skgpmcmc import MCMCGaussianProcessClassifier
 
+pytestmark = pytest.mark.second_stage
+
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "tests" / "project" / "environment_fit.py"
 OPTIONAL = ["matplotlib", "arviz", "dask", "distributed", "pandas", "tqdm", "rich"]

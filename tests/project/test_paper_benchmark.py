@@ -37,6 +37,8 @@ from benchmarks.paper.report import write_report
 from skgpmcmc.datasets import make_gp_regression
 from skgpmcmc.representations import check_representation
 
+pytestmark = pytest.mark.second_stage
+
 SIZES = {
     "ionosphere": (200, 34, (0.1, 100.0), (0.1, 10.0)),
     "ionosphere-small-variance": (200, 34, (0.1, 3.0), (0.1, 10.0)),

@@ -18,6 +18,8 @@ from benchmarks.peers.results import largest_difference, make_entry, mean_and_er
 from benchmarks.peers.table import make_page, with_error
 from skgpmcmc.diagnostics import ess_bulk, rhat
 
+pytestmark = pytest.mark.second_stage
+
 PEERS = [name for name in packages.PACKAGES if name != packages.OURS]
 LOG_LIKELIHOOD = "complete_data_log_likelihood"
 

@@ -17,6 +17,8 @@ from benchmarks.peers.ours import make_estimator, sample
 from benchmarks.peers.point_estimate import fit_seconds
 from benchmarks.peers.problems import PEER_LENGTHS, load_problem
 
+pytestmark = pytest.mark.second_stage
+
 
 def few_rows(name, n=25):
     problem = load_problem(name)

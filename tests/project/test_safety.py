@@ -295,11 +295,13 @@ def watched(*arguments, **options):
     return result.stdout
 
 
+@pytest.mark.second_stage
 def test_no_network_is_reached_for():
     pytest.importorskip("matplotlib")
     watched("offline")
 
 
+@pytest.mark.second_stage
 def test_no_files_are_left_but_those_of_the_checkpoint(tmp_path):
     temporary, home, here = (tmp_path / name for name in ("temporary", "home", "here"))
     for directory in (temporary, home, here):

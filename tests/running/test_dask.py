@@ -7,6 +7,8 @@ from borrowed import borrowed
 
 from skgpmcmc import MCMCCoxProcessRegressor, MCMCGaussianProcessClassifier
 
+pytestmark = pytest.mark.second_stage
+
 distributed = pytest.importorskip("distributed")
 
 LENGTH = {"n_chains": 4, "n_warmup": 10, "n_draws": 10, "random_state": 0}

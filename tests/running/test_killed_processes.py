@@ -21,9 +21,12 @@ from sklearn.exceptions import ConvergenceWarning
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "tests" / "running" / "disturbed_fit.py"
 
-pytestmark = pytest.mark.skipif(
-    not Path("/proc/self/stat").exists(), reason="finds processes through /proc"
-)
+pytestmark = [
+    pytest.mark.second_stage,
+    pytest.mark.skipif(
+        not Path("/proc/self/stat").exists(), reason="finds processes through /proc"
+    ),
+]
 
 
 def moments(n, quick=None):
