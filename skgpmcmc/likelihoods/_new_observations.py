@@ -112,8 +112,8 @@ class NewObservations(Observations):
         >>> from skgpmcmc.likelihoods import Poisson
         >>> likelihood = Poisson([2, 0])
         >>> mean, variance = np.zeros((2, 1)), np.array([[0.0], [1.0]])  # two draws, one row
-        >>> likelihood.predictive_log_density([2.0], mean, variance, exposure=1.0).round(4)
-        array([-1.8053])
+        >>> likelihood.predictive_log_density([2.0], mean, variance, exposure=1.0).round(3)
+        array([-1.805])
         """
         return log_mean_exp(self.log_density_given_draws(y, mean, variance, params, **per_row))
 

@@ -44,10 +44,20 @@ class OfRoundedTargets(MCMCCoxProcessRegressor):
 @parametrize_with_checks(
     [
         MCMCGaussianProcessClassifier(**SHORT),
+        MCMCGaussianProcessRegressor(**SHORT),
+        OfRoundedTargets(**SHORT),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.second_stage
+@parametrize_with_checks(
+    [
         MCMCGaussianProcessClassifier(
             link="probit", mean="constant", representation="post-site", **SHORT
         ),
-        MCMCGaussianProcessRegressor(**SHORT),
         MCMCGaussianProcessRegressor(
             RBF() + WhiteKernel(),
             likelihood="student-t",
@@ -55,11 +65,10 @@ class OfRoundedTargets(MCMCCoxProcessRegressor):
             normalize_y=True,
             **SHORT,
         ),
-        OfRoundedTargets(**SHORT),
         OfRoundedTargets(mean="zero", representation="surr-site", **SHORT),
     ]
 )
-def test_scikit_learn_checks(estimator, check):
+def test_scikit_learn_checks_with_other_parameters(estimator, check):
     check(estimator)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -427,9 +429,18 @@ def log_negative_binomial(y, dispersion):
     )
 
 
-@pytest.mark.parametrize("exposure", [1.0, 1e3])
-@pytest.mark.parametrize("mean", [-700.0, -200.0, -3.0, 0.0, 4.0, 200.0])
-@pytest.mark.parametrize("variance", [1e2, 1e3, 1.01e3, 1e4, 1e5, 1e6])
+BROAD = list(
+    itertools.product(
+        (1e2, 1e3, 1.01e3, 1e4, 1e5, 1e6), (-700.0, -200.0, -3.0, 0.0, 4.0, 200.0), (1.0, 1e3)
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("variance", "mean", "exposure"),
+    # Each variance, mean and exposure is in one of five that are tested by default.
+    [pytest.param(*c, marks=pytest.mark.slow if i % 5 else []) for i, c in enumerate(BROAD)],
+)
 def test_counts_under_broad_rates_against_quadrature(variance, mean, exposure):
     mean *= np.sqrt(variance) / 1e3  # fewer deviations than the quadrature reaches
     moments, inside = (np.array([[mean]]), np.array([[variance]])), mean + np.log(exposure)
