@@ -308,6 +308,6 @@ class Workspace:
         """
         assert self.model.mean_prior is not None
         given = self.model.mean_prior, state.factor, state.whitened
-        centre, spread = offset_given(*given)
-        mean = centre + spread * rng.standard_normal()
+        centre, std = offset_given(*given)
+        mean = centre + std * rng.standard_normal()
         return mean, log_normal_given(*given, mean)

@@ -125,7 +125,7 @@ class Chain:
         n_adapted = n_warmup - self._n_approximate
         self.trajectories = Trajectories(self.representation, settings.path_length, n_adapted)
         self._adaptations = {self._n_approximate, n_warmup // 4, n_warmup // 2, n_warmup}
-        if representation.carries_latents:
+        if representation.updates_latents_jointly:
             # Step sizes belong to the coordinates: these do not change at the end.
             self._adaptations = {3 * n_warmup // 10, 6 * n_warmup // 10}
 
@@ -169,7 +169,7 @@ class Chain:
         if settings.proposal is not None and len(workspace.layout):
             check_proposal(settings.proposal, chain.state.theta)
         chain.update_latents(_N_FIRST_UPDATES)
-        if chain.representation.carries_latents:
+        if chain.representation.updates_latents_jointly:
             chain._approach(0 if theta is not None else _N_OTHER_STARTS)
         return chain
 
@@ -305,11 +305,11 @@ class Chain:
         """Return whether theta moves along trajectories as the chain is now."""
         held = self.representation
         wanted = self.settings.hamiltonian and held.has_gradient and not self.gave_up
-        return held.carries_latents or wanted
+        return held.updates_latents_jointly or wanted
 
     def _give_up_trajectories(self) -> None:
         """Go on with slices if trajectories fail, which the warm-up alone may decide."""
-        can_slice = not self.representation.carries_latents
+        can_slice = not self.representation.updates_latents_jointly
         if can_slice and self._follows_trajectories() and self.trajectories.failed():
             self.gave_up = True
             # Those of the trajectories' moves may be far too narrow.

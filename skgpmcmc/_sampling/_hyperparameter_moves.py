@@ -109,7 +109,7 @@ _FEWEST_TO_JUDGE = 15
 
 
 class Trajectories:
-    """Updates theta as a whole, and z with it where a representation carries that.
+    """Updates theta as a whole, together with latent variables for `joint-post`.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Trajectories:
     Attributes
     ----------
     tuner : HamiltonianTuner
-        Step sizes of the coordinates of theta, then of what it carries.
+        Step sizes of the coordinates of theta, then of the latent variables updated with it.
     """
 
     def __init__(
@@ -133,12 +133,12 @@ class Trajectories:
         self._free = representation.free
         self._priors = [workspace.layout.priors[i] for i in self._free]
         self._path_length = representation.path_length if path_length is None else path_length
-        n_carried = 0
+        n_latent = 0
         self._most_warm_up_steps = _MOST_WARM_UP_STEPS
-        if representation.carries_latents:
-            n_carried = workspace.model.n_latent
+        if representation.updates_latents_jointly:
+            n_latent = workspace.model.n_latent
             self._most_warm_up_steps = _MOST_WARM_UP_STEPS_WITH_LATENTS
-        self.tuner = HamiltonianTuner(len(self._free) + n_carried, n_warmup)
+        self.tuner = HamiltonianTuner(len(self._free) + n_latent, n_warmup)
 
     @cached_property
     def _coordinates(self) -> NormalCoordinates:
@@ -181,24 +181,24 @@ class Trajectories:
 
         def point(position: Array, values: Array, log_density: Callable[[], float]) -> Point | None:
             u = position[:n_free]
-            slope = coordinates.slope(u)
-            log_prior, prior_gradient = coordinates.log_prior(u, values, slope)
+            derivative = coordinates.derivative(u)
+            log_prior, prior_gradient = coordinates.log_prior(u, values, derivative)
             if not log_prior > -math.inf:
                 return None
             total = log_prior + log_density()
             if not total > -math.inf:
                 return None
             gradient = conditional.gradient()
-            along_u = prior_gradient + slope * gradient[free]
+            along_u = prior_gradient + derivative * gradient[free]
             return Point(position, total, np.concatenate([along_u, gradient[len(theta) :]]))
 
         def evaluate(position: Array) -> Point | None:
             proposal = theta.copy()
             proposal[free] = coordinates.to_theta(position[:n_free])
-            carried = position[n_free:]
+            latents = position[n_free:]
             return point(
-                position, proposal[free], lambda: conditional.evaluate_with(proposal, carried)
+                position, proposal[free], lambda: conditional.evaluate_joint(proposal, latents)
             )
 
-        position = np.concatenate([coordinates.from_theta(theta[free]), conditional.carried])
+        position = np.concatenate([coordinates.from_theta(theta[free]), conditional.joint_position])
         return evaluate, point(position, theta[free], lambda: conditional.log_density)

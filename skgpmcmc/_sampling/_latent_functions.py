@@ -36,7 +36,7 @@ class GroupSnapshot:
     chains: list[ChainSnapshot]
 
 
-class ChainGroup:
+class LatentFunctionsGibbs:
     """One or several latent functions, each updated given the others.
 
     Parameters
@@ -58,7 +58,7 @@ class ChainGroup:
         settings: SamplerSettings,
         seed: np.random.SeedSequence,
         theta: Array | None = None,
-    ) -> ChainGroup:
+    ) -> LatentFunctionsGibbs:
         """Start the chains at theta, or at draws from the priors."""
         rng = np.random.default_rng(seed)
         chains = [Chain.start(model, settings, rng, theta) for model in _own_likelihoods(models)]
@@ -70,7 +70,7 @@ class ChainGroup:
         models: Sequence[LatentGaussianModel],
         settings: SamplerSettings,
         snapshot: GroupSnapshot,
-    ) -> ChainGroup:
+    ) -> LatentFunctionsGibbs:
         """Return the chains as they were when the snapshot was taken, bit for bit."""
         rng = np.random.default_rng()
         rng.bit_generator.state = snapshot.rng_state

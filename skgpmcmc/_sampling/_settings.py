@@ -142,7 +142,7 @@ class SamplerSettings:
                 "proposal must be None or a callable that takes (theta, rng), such as "
                 f"skgpmcmc.updates.RandomWalk(0.1); got {proposal!r}."
             )
-        if proposal is not None and (self.hamiltonian or kind.carries_latents):
+        if proposal is not None and (self.hamiltonian or kind.updates_latents_jointly):
             raise ValueError(
                 f"representation={self.representation!r} with hamiltonian={self.hamiltonian} "
                 "moves theta along trajectories, and a proposal would move it too. Set "
@@ -168,7 +168,7 @@ def recorded(settings: SamplerSettings) -> dict[str, Any]:
 
 
 def _has_trajectories(kind: type[Representation]) -> bool:
-    return kind.has_gradient or kind.carries_latents
+    return kind.has_gradient or kind.updates_latents_jointly
 
 
 def initial_widths(layout: ParameterLayout, width: float | None) -> Array:

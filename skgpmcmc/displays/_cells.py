@@ -50,7 +50,7 @@ def _points_of_grid(cells: EventGrid) -> Array:
     return np.linspace(cells.edges[0][0], cells.edges[0][-1], _N_CURVE)[:, None]
 
 
-def spread_over(points: Array, events: Array | None) -> Array:
+def points_covering(points: Array, events: Array | None) -> Array:
     """Return points all over training inputs and events; the inputs where they are cells."""
     if points.shape[1] == 2 and find_cells(points) is not None:
         return points

@@ -1,4 +1,4 @@
-"""Which columns matter: length scales in units of the columns' spread."""
+"""Which columns matter: length scales in units of the columns' standard deviations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from .._checks import check_whole
 from .._linalg import Array
 from ..estimators._inputs import interval_ends
-from ..priors._data_scaled import varying_spread
+from ..priors._data_scaled import column_std
 from ..trace import Trace
 from ._checks import Fitted, as_matrix, check_levels, unwrap
 from ._figures import require_matplotlib, single_axes
@@ -174,16 +174,16 @@ class RelevanceDisplay:
         fitted = unwrap(caller, estimator)
         traces, labels = fitted.functions()
         name = _length_scales(fitted, traces[0], hyperparameter)
-        spread = _spread(fitted, X)
+        std = _column_std(fitted, X)
         where = traces[0].layout.groups[name]
         tails = interval_ends(levels[0])
         priors = traces[0].layout.priors[where]
         longest_first = [[np.exp(prior.quantile(p)) for p in tails[::-1]] for prior in priors]
         display = cls(
-            np.array([spread / np.exp(trace.all_theta()[:, where]) for trace in traces]),
+            np.array([std / np.exp(trace.all_theta()[:, where]) for trace in traces]),
             feature_names=fitted.columns(feature_names),
             labels=labels,
-            prior=spread[:, None] / np.array(longest_first),
+            prior=std[:, None] / np.array(longest_first),
             confidence_levels=levels,
         )
         return display.plot(ax, max_features=max_features)
@@ -300,7 +300,7 @@ def _length_scales(fitted: Fitted, trace: Trace, wanted: str | None) -> str:
     return found[0] if wanted is None else wanted
 
 
-def _spread(fitted: Fitted, X: Any) -> Array:
+def _column_std(fitted: Fitted, X: Any) -> Array:
     """Return the standard deviation of each column; NaN for one that is, or was, constant."""
     estimator = fitted.estimator
     rows = estimator.X_train_
@@ -308,16 +308,16 @@ def _spread(fitted: Fitted, X: Any) -> Array:
         rows = fitted.transform(X)
         as_matrix("X", rows)  # in our words; scikit-learn compares the columns with those of fit
         rows = validate_data(estimator, rows, dtype=np.float64, reset=False)
-    spread = varying_spread(as_matrix("X", rows))
-    assert spread is not None  # it is a matrix of numbers
+    std = column_std(as_matrix("X", rows))
+    assert std is not None  # it is a matrix of numbers
     # The posterior of a length scale is its prior where `fit` saw a constant, whatever varies now.
-    learnt = varying_spread(as_matrix("X", estimator.X_train_))
+    learnt = column_std(as_matrix("X", estimator.X_train_))
     assert learnt is not None
-    varies = (spread > 0.0) & (learnt > 0.0)
+    varies = (std > 0.0) & (learnt > 0.0)
     if not varies.any():
         n_rows = f"{len(rows)} row{'s' * (len(rows) > 1)}"
         raise ValueError(
             f"X must have a column that varies, for its standard deviation is the unit; got "
             f"{n_rows} in which all are constant, or were in the rows that the model was fitted to."
         )
-    return np.where(varies, spread, np.nan)
+    return np.where(varies, std, np.nan)

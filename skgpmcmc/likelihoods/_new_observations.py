@@ -360,8 +360,10 @@ class NewObservations(Observations):
             one = {name: value[row] for name, value in values.items()}
 
             def log_density(y: NDArray) -> NDArray:
-                centre, spread = (np.repeat(m[:, [row]], len(y), axis=1) for m in (mean, variance))
-                return self.log_density_given_draws(y, centre, spread, params, **one)
+                mean_of_row, variance_of_row = (
+                    np.repeat(m[:, [row]], len(y), axis=1) for m in (mean, variance)
+                )
+                return self.log_density_given_draws(y, mean_of_row, variance_of_row, params, **one)
 
             return log_density
 

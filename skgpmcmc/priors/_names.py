@@ -105,7 +105,7 @@ def given_priors(
         for name, spec in vectors.items()
         if name in priors
         for i, (distribution, element) in enumerate(
-            zip(_spread(priors[name], spec), element_names(name, spec.size), strict=True)
+            zip(_for_each_element(priors[name], spec), element_names(name, spec.size), strict=True)
         )
     }
     written: dict[Place, str] = {}
@@ -154,7 +154,7 @@ def _only(key: str, places: list[Place], columns: Sequence[str] | None) -> Place
     )
 
 
-def _spread(entry: Any, spec: HyperparameterSpec) -> Sequence[Any]:
+def _for_each_element(entry: Any, spec: HyperparameterSpec) -> Sequence[Any]:
     """Return one distribution for each element of a hyperparameter."""
     if not isinstance(entry, (list, tuple, np.ndarray)) or np.shape(entry) == ():
         return [entry] * spec.size

@@ -112,17 +112,17 @@ class CollapsedConditional(Conditional):
             state = self._candidate
             factor, data = self._candidate_factor, self._candidate_data
         assert factor is not None
-        slope = self.workspace.covariance.log_normal_gradient(
+        derivatives = self.workspace.covariance.log_normal_gradient(
             factor, data.noise, data.centre - state.mean
         )
         layout = self.workspace.layout
         gradient = np.zeros(len(layout))
-        gradient[: layout.n_kernel] = slope.theta
+        gradient[: layout.n_kernel] = derivatives.theta
         if layout.samples_mean:
-            gradient[layout.n_kernel] = slope.solution.sum()
+            gradient[layout.n_kernel] = derivatives.solution.sum()
         if data.params and not self.workspace.likelihood.holds_parameters:
-            mean = data.centre - data.noise * slope.solution
-            variance = data.noise * (1.0 - data.noise * slope.inverse_diagonal)
+            mean = data.centre - data.noise * derivatives.solution
+            variance = data.noise * (1.0 - data.noise * derivatives.inverse_diagonal)
             scores = self._given.expected_score(mean, variance, data.params)
             gradient[-len(scores) :] = scores
         return gradient

@@ -134,6 +134,7 @@ def _match(
 def _largest_effect(new: Sites, old: Sites, marginals: Marginals) -> float:
     """Return the largest change by new sites of any marginal alone, to first order."""
     precision = new.precision - old.precision
-    pull = new.shift - old.shift - precision * marginals.mean
-    spread = np.abs(precision) * marginals.variance
-    return float(np.maximum(spread, np.abs(pull) * np.sqrt(marginals.variance)).max())
+    gradient = new.shift - old.shift - precision * marginals.mean
+    on_mean = np.abs(gradient) * np.sqrt(marginals.variance)
+    on_variance = np.abs(precision) * marginals.variance
+    return float(np.maximum(on_variance, on_mean).max())

@@ -32,7 +32,7 @@ MAX_RELATIVE_PRECISION = 1e11
 _MAX_RATIO = 1e6
 
 
-class Noise(ABC):
+class SiteRule(ABC):
     """Maps hyperparameters to Gaussian sites, one for each latent variable.
 
     Parameters
@@ -93,7 +93,7 @@ class OneSiteFits:
         return Sites(sites.precision[self._inverse], sites.shift[self._inverse])
 
 
-class SiteNoise(Noise):
+class PosteriorSiteRule(SiteRule):
     """Sites that reproduce the one-dimensional site posteriors, eq. (site_posterior)."""
 
     def __init__(self, likelihood: Likelihood, bound: Bound) -> None:
@@ -107,7 +107,7 @@ class SiteNoise(Noise):
         return self._fits.fit(state.mean, state.factor.variance, state.params)
 
 
-class _NoiseOfParameters(Noise):
+class _ParameterSiteRule(SiteRule):
     """Sites that depend on the likelihood's own parameters and, through bounds, on the prior."""
 
     _last: tuple[tuple[float, ...], Sites] | None = None
@@ -122,14 +122,14 @@ class _NoiseOfParameters(Noise):
         """Return the sites as fitted."""
 
 
-class TaylorNoise(_NoiseOfParameters):
+class TaylorSiteRule(_ParameterSiteRule):
     """Sites from a Taylor expansion of the log likelihood alone, eq. (taylor)."""
 
     def _fit_at(self, params: tuple[float, ...]) -> Sites:
         return self._likelihood.taylor_sites(params)
 
 
-class HeldNoise(Noise):
+class HeldSiteRule(SiteRule):
     """The same sites at every theta, flat until others are set.
 
     Parameters
@@ -165,7 +165,7 @@ def check_variance(alpha: float) -> None:
         )
 
 
-class ConstantNoise(HeldNoise):
+class ConstantSiteRule(HeldSiteRule):
     """S = alpha I: `fixed` as alpha -> 0, `prior-white` as alpha -> infinity.
 
     Parameters
@@ -207,7 +207,7 @@ class FrozenSites(NamedTuple):
     params: tuple[float, ...]
 
 
-class FrozenNoise(_NoiseOfParameters):
+class FrozenSiteRule(_ParameterSiteRule):
     """Frozen sites, scaled where the likelihood has parameters of its own.
 
     A site's precision and shift are multiplied by what the parameters make of the precision

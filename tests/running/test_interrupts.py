@@ -21,7 +21,7 @@ from skgpmcmc import (
 )
 from skgpmcmc._running import _one_chain, _rounds, _workers
 from skgpmcmc._running._interrupts import StopSignal
-from skgpmcmc._sampling._latent_functions import ChainGroup
+from skgpmcmc._sampling._latent_functions import LatentFunctionsGibbs
 from skgpmcmc.exceptions import ChainDiedError
 from skgpmcmc.updates import RandomWalk
 
@@ -60,7 +60,7 @@ def interrupt(monkeypatch):
         at = ()
         n_done = 0
 
-    iterate = ChainGroup.iterate
+    iterate = LatentFunctionsGibbs.iterate
 
     def iterate_and_press(self):
         iterate(self)
@@ -68,7 +68,7 @@ def interrupt(monkeypatch):
         if Interrupt.n_done in Interrupt.at:
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(ChainGroup, "iterate", iterate_and_press)
+    monkeypatch.setattr(LatentFunctionsGibbs, "iterate", iterate_and_press)
     return Interrupt
 
 
@@ -167,7 +167,7 @@ def test_second_time_is_an_interrupt_at_once(own_handler, monkeypatch):
         presses.append(1)
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(ChainGroup, "iterate", iterate)
+    monkeypatch.setattr(LatentFunctionsGibbs, "iterate", iterate)
     with pytest.raises(KeyboardInterrupt):
         classifier().fit(X, Y)
     assert len(presses) == 2
@@ -255,7 +255,9 @@ def test_advice_after_too_early_an_interrupt_knows_the_checkpoint(
     own_handler, interrupt, tmp_path, monkeypatch, estimator, y, n_chains, after
 ):
     if after < SHORT["n_warmup"]:
-        monkeypatch.setattr(ChainGroup, "warm_up", lambda self, _: ChainGroup.iterate(self))
+        monkeypatch.setattr(
+            LatentFunctionsGibbs, "warm_up", lambda self, _: LatentFunctionsGibbs.iterate(self)
+        )
     interrupt.at = [after]
     with pytest.raises(KeyboardInterrupt) as error:
         estimator(**SHORT, checkpoint=tmp_path / "chains").fit(X, y)
