@@ -1,6 +1,6 @@
 """A mean offset with a normal prior that is integrated out, and drawn afterwards.
 
-With K' = K + tau^2 1 1^T and f = m0 + L' z. All functions take the prior's mean and standard
+Notation: K' = K + tau^2 1 1^T and f = m0 + L' z. All functions take the prior's mean and standard
 deviation, (m0, tau).
 """
 

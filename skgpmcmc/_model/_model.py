@@ -1,4 +1,4 @@
-"""The latent Gaussian model, and one chain's working side of it."""
+"""The latent Gaussian model, and the buffers of one chain."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ._layout import ParameterLayout
 from ._mean_offset import log_normal_given, normal_parameters, offset_given
 from ._state import LatentState
 
-# How often a starting point, drawn from the prior, may fail.
+# The largest number of starting points, drawn from the prior, that are tried.
 _MAX_STARTS = 100
 
 
@@ -181,7 +181,7 @@ class LatentGaussianModel:
 def _fitting(
     structure: CovarianceStructure, kernel: Kernel, integrates_mean: bool
 ) -> CovarianceStructure:
-    """Return the first of a structure and its alternatives that the covariance has."""
+    """Return the first of a structure and its alternatives that the covariance fits."""
     for candidate in (structure, *structure.alternatives):
         if candidate.fits(kernel, integrates_mean):
             return candidate
@@ -201,7 +201,7 @@ def _kernel_specs(kernel: Kernel, names: Mapping[str, str]) -> list[Hyperparamet
 
 
 class Workspace:
-    """One chain's mutable side of a model: its covariance's buffers, and its costs.
+    """The mutable data of one chain: the buffers of its covariance, and its costs.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ class Workspace:
         return LatentState(theta, factor, mean, params, latent, whitened, log_likelihood)
 
     def initial_state(self, rng: np.random.Generator, theta: Array | None = None) -> LatentState:
-        """Return a state drawn from the prior, at a given theta or at one drawn too.
+        """Return a state drawn from the prior, at a given theta or at a theta drawn from its prior.
 
         Raises
         ------
@@ -276,7 +276,7 @@ class Workspace:
         raise ValueError(self._no_start_message(start))
 
     def _no_start_message(self, theta: Array) -> str:
-        """Say what was wrong at the last theta that was tried."""
+        """Return the error message: the fault at the last theta that was tried."""
         model = self.model
         kernel = model.kernel.clone_with_theta(theta[: self.layout.n_kernel])
         fault = self.structure.describe_fault(kernel, model.X, model.jitter)

@@ -99,12 +99,13 @@ def propose_theta(conditional: Conditional, proposal: Proposal, rng: np.random.G
         conditional.accept()
 
 
-# Leapfrog steps of a trajectory at most; fewer in the warm-up, where the first steps are small.
-# With latent variables short ones lose themselves where f is flat, long before the posterior.
+# The largest number of leapfrog steps of a trajectory; it is smaller in the warm-up, whose first
+# steps are small. Trajectories that move latent variables need more: short ones would stay where f
+# is flat, and never reach the bulk of the posterior.
 _MOST_STEPS, _MOST_WARM_UP_STEPS, _MOST_WARM_UP_STEPS_WITH_LATENTS = 50, 10, 25
-# Trajectories fail if fewer of them are accepted of late. The step size is tuned for 0.7.
+# Trajectories have failed if their recent acceptance rate is lower. The target is 0.7.
 _LOWEST_ACCEPTANCE = 0.3
-# Trajectories of one metric before that can be said.
+# The fewest trajectories with one metric before their acceptance rate is judged.
 _FEWEST_TO_JUDGE = 15
 
 
@@ -142,7 +143,7 @@ class Trajectories:
 
     @cached_property
     def _coordinates(self) -> NormalCoordinates:
-        """Quantiles of every prior take time: only trajectories pay for them."""
+        """Computed when first needed: it takes quantiles of every prior."""
         return NormalCoordinates(self._priors)
 
     def step(self, conditional: Conditional, rng: np.random.Generator, adapt: bool) -> None:
@@ -161,7 +162,7 @@ class Trajectories:
             tuner.record(result.point.value, result.acceptance)
 
     def failed(self) -> bool:
-        """Return whether the trajectories of late are of no use.
+        """Return whether recent trajectories have failed.
 
         Nearly all are rejected, or the longest ones have steps so small that they lead nowhere:
         the tuning has found no step size that serves the whole posterior.

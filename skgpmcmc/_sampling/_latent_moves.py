@@ -1,4 +1,4 @@
-"""Updates of the latent variables given theta: ellipses around two Gaussians."""
+"""Updates of the latent variables given theta, by elliptical slice sampling."""
 
 from __future__ import annotations
 

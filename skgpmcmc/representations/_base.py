@@ -88,7 +88,7 @@ class Conditional(ABC):
 
 
 class FactorConditional(Conditional):
-    """Each candidate has the factor of its covariance and latent variables of its own."""
+    """A conditional that computes the factor of the covariance anew for each candidate."""
 
     def evaluate(self, theta: Array) -> float:
         """Return the log density at theta; -inf where the covariance has no factor."""
@@ -162,19 +162,19 @@ class Representation(ABC):
         self.workspace = workspace
 
     def prepare(self, state: LatentState, current: LatentState | None = None) -> bool:
-        """Set what this representation keeps in a state; False if it is not finite.
+        """Compute what this representation stores in a state; False if it is not finite.
 
-        What it keeps in the current state stays valid.
+        What is stored in the current state stays valid.
         """
         return True
 
     @property
     def free(self) -> NDArray[np.intp]:
-        """Elements of theta that may move while what is held stays as it is: all of them."""
+        """Elements of theta that may move while the other variables are held fixed."""
         return np.arange(len(self.workspace.layout))
 
     def begin(self, state: LatentState, rng: np.random.Generator) -> bool:
-        """Draw at the beginning of an iteration what is held fixed through all of it.
+        """Draw the variables that are held fixed through a whole iteration, at its beginning.
 
         Returns
         -------

@@ -44,7 +44,7 @@ class _JointConditional(PosteriorConditional):
 
 
 class _MeanSites(Adaptation):
-    """Sites that make the mean of f that of the pseudo-posterior; flat until they are found.
+    """Sites that give the pseudo-posterior the mean of f; flat until they are found.
 
     w is the mean curvature of -log L(f), and the shift is h = g + w f for the mean score g and the
     mean f, because K^-1 (f - m) has the mean g.
@@ -72,13 +72,13 @@ class _MeanSites(Adaptation):
         self._rule.held = value
 
     def observe(self, state: LatentState) -> None:
-        """Take in what the sites depend on."""
+        """Add the values at a state to the averages that the sites depend on."""
         derivatives = self._likelihood.derivatives(state.latent, state.params)
         self._sums += (state.latent, *derivatives)
         self._n_observed += 1
 
     def find(self, state: LatentState, theta: Array) -> Sites:
-        """Return the sites of the states since the last time."""
+        """Return the sites for the states observed since the last call."""
         latent, score, second = self._sums / self._n_observed
         self._n_observed, self._sums[:] = 0, 0.0
         w = max(-float(second.mean()), 0.0)
@@ -86,7 +86,7 @@ class _MeanSites(Adaptation):
 
 
 class JointRepresentation(PseudoPosteriorRepresentation):
-    """Hold nothing but the likelihood's own parameters.
+    """Move theta and the latent variables together; hold only the likelihood's own parameters.
 
     The kernel's hyperparameters, the mean offset and eta = U^T z - b move together along
     Hamiltonian trajectories: what `post-*` hold (M&A section 4), with sites of one precision
@@ -95,7 +95,7 @@ class JointRepresentation(PseudoPosteriorRepresentation):
 
     updates_latents_jointly = True
     requires = ("pseudo-posterior gradient",)
-    # Twice that of trajectories of theta alone: hundreds of nuisances make the steps small.
+    # Twice the length for theta alone: with hundreds of latent variables the steps are small.
     path_length = 3.0
 
     def __init__(self, workspace: Workspace) -> None:

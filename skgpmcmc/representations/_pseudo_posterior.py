@@ -75,7 +75,7 @@ class PseudoPosteriorRepresentation(Representation):
 
 
 class _PseudoConditional(FactorConditional):
-    """Holds eta, and what determines the shift of the sites."""
+    """Holds eta fixed, and the variables that determine the shift of the sites."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class _PseudoConditional(FactorConditional):
 
     @abstractmethod
     def _log_ratio(self, state: LatentState, projection: Array) -> float:
-        """Return what multiplies L(f) p(theta), given b."""
+        """Return the logarithm of the factor that multiplies L(f) p(theta), given b."""
 
     def _complete(self, candidate: LatentState) -> float:
         if not self._representation.complete(candidate, self.state):
@@ -119,7 +119,7 @@ class _SurrogateConditional(_PseudoConditional):
         super().__init__(workspace, state, representation)
 
     def _set_sites(self, state: LatentState) -> None:
-        """Compute what depends on the sites and the mean alone; most proposals share it."""
+        """Compute the terms that depend only on the sites and the mean."""
         precision = state.sites.precision
         residual = self._surrogate - state.mean
         self._sites, self._mean = state.sites, state.mean
@@ -246,7 +246,7 @@ class _PropagatedSites(Adaptation):
 
 
 class PropagatedRepresentation(PseudoPosteriorRepresentation):
-    """Sites from expectation propagation at one theta, held at every other.
+    """Sites found by expectation propagation at one theta, and used at every theta.
 
     Parameters
     ----------

@@ -45,10 +45,10 @@ class _ApproximateConditional(FactorConditional):
 
 
 class ApproximateMarginalRepresentation(PseudoPosteriorRepresentation):
-    """Hold nothing: theta moves under an approximation of its marginal posterior.
+    """Hold nothing fixed: theta moves under an approximation of its marginal posterior.
 
-    Expanded at the mean of the pseudo-posterior of `post-site`. Not exact: it serves
-    the warm-up.
+    Laplace's approximation around the mean of the pseudo-posterior of `post-site`. It is not exact,
+    and used only in the warm-up.
     """
 
     draws_latents_exactly = True
