@@ -17,8 +17,9 @@ import numpy as np
 from .._linalg import Array
 from ._grid_factor import AxisSpectrum, GridPseudoPosterior
 
-# Of eigenvectors along a log length scale. The rounding errors of what turns faster would
-# show in a gradient; it is eigenvalues that cross, or that are nothing but rounding errors.
+# The fastest rotation of eigenvectors along a log length scale that is taken into account. A faster
+# one has rounding errors that would show in the gradient; it occurs where eigenvalues cross, or
+# consist of rounding errors.
 _FASTEST_ROTATION = 1e6
 
 
@@ -100,7 +101,7 @@ def derivative_along_axis(
     derivative = axis.vectors.T @ (axis.correlation * squares) @ axis.vectors
     derivative *= axis.weight
     gaps = np.subtract.outer(axis.values, axis.values)
-    # What is left out are pairs within rounding errors of each other, and the diagonal.
+    # Left out are pairs of eigenvalues that differ only by rounding errors, and the diagonal.
     distinct = np.abs(derivative) < _FASTEST_ROTATION * np.abs(gaps)
     rotation = np.divide(derivative, gaps, out=np.zeros_like(derivative), where=distinct)
     left, right, values = derivatives.left, derivatives.right, derivatives.values

@@ -188,7 +188,7 @@ def _fitting(
     mean = " plus a constant, for a mean that is integrated out," * integrates_mean
     raise ValueError(
         f"structure={type(structure).__name__} cannot be used: the covariance of the kernel "
-        f"{kernel}{mean} does not have it. Use another kernel, or leave structure out."
+        f"{kernel}{mean} does not have this structure. Use another kernel, or leave structure out."
     )
 
 

@@ -26,7 +26,7 @@ SNAPSHOT_INTERVAL = 50
 
 @dataclass(frozen=True)
 class RoundStart:
-    """From where a round goes on.
+    """The starting point of a round.
 
     Attributes
     ----------
@@ -48,13 +48,13 @@ class RoundStart:
 
     @property
     def n_done(self) -> int:
-        """Iterations after the warm-up that are behind it."""
+        """The number of iterations done after the warm-up."""
         return 0 if self.snapshot is None else self.snapshot.iteration
 
 
 @functools.cache
 def blas_threads() -> ThreadpoolController:
-    """Return what limits the threads of BLAS; to find the libraries takes a millisecond."""
+    """Return the object that limits BLAS threads; cached, as making it takes a millisecond."""
     return ThreadpoolController()
 
 
@@ -180,7 +180,7 @@ class _Sampling:
             self.draws[0].snapshots = [snapshot]
 
     def account(self) -> None:
-        """Write down what this part cost, and how often theta moved since the warm-up."""
+        """Record the costs of this part, and how often theta moved since the warm-up."""
         for drawn, chain, before in zip(self.draws, self.group.chains, self.before, strict=True):
             drawn.sampling = chain.costs() - before
             drawn.moved, drawn.gave_up = chain.n_moved / max(self.n_done, 1), chain.gave_up

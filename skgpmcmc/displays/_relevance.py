@@ -21,7 +21,8 @@ from ._text import as_label, as_legend_label, quote_levels, wrap
 _LONGEST_NAME = 32
 # Letters of classes of which four fit in a line of the legend.
 _FOUR_IN_A_LINE = 14
-# Of the lines of intervals: the widest one, what each next one adds at most, and all of them.
+# Line widths of intervals: of the widest interval, and the largest increase for each further one
+# and for all of them.
 _THIN, _STEP, _STEPS = 1.2, 1.8, 5.4
 # Inches of a row, and of each further function in it.
 _ROW, _FUNCTION = 0.24, 0.14
@@ -317,7 +318,7 @@ def _column_std(fitted: Fitted, X: Any) -> Array:
     if not varies.any():
         n_rows = f"{len(rows)} row{'s' * (len(rows) > 1)}"
         raise ValueError(
-            f"X must have a column that varies, for its standard deviation is the unit; got "
-            f"{n_rows} in which all are constant, or were in the rows that the model was fitted to."
+            f"X must have a column that varies in X and in the rows of fit, because the relevance "
+            f"of a column is in units of its standard deviation; got {n_rows} without one."
         )
     return np.where(varies, std, np.nan)

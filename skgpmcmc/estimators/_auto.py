@@ -68,7 +68,7 @@ def training_structure(
 
 
 def pays(grid: Grid, n_rows: int, update: Any) -> bool:
-    """Return whether effective draws are sooner had on a grid than with dense matrices.
+    """Return whether a grid gives effective draws faster than dense matrices.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from ._base import BaseMCMCGaussianProcess
 
 
 class LatentPredictions(BaseMCMCGaussianProcess):
-    """What estimators predict with: draws, and the latent function; not for direct use."""
+    """Predictions of the latent function, common to all estimators; not for direct use."""
 
     @property
     def _likelihood(self) -> Any:

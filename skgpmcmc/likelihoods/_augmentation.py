@@ -15,7 +15,7 @@ from ._special import log_stirling_ratio
 
 
 class GaussianGivenAuxiliaries(Protocol):
-    """What is left of a likelihood, given auxiliary variables: a Gaussian function of f."""
+    """A conditionally Gaussian likelihood: a Gaussian function of f given auxiliary variables."""
 
     def gaussian_sites(self, params: Sequence[float] = ()) -> Sites:
         """Return its precisions and shifts."""

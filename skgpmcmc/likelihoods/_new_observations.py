@@ -64,7 +64,7 @@ class NewObservations(Observations):
         if unknown:
             known = ", ".join(self.per_observation) or "none"
             raise TypeError(
-                f"{type(self).__name__} has no values {unknown[0]!r} of new rows; it has: {known}."
+                f"{type(self).__name__} takes no {unknown[0]!r} for new rows; it takes: {known}."
             )
         other = self._copy()
         for name in self.per_observation:

@@ -24,7 +24,7 @@ from .predictive._student_t import (
 
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _SMALLEST = float(np.finfo(float).tiny)
-# From 2 upwards the variance exists.
+# For more than 2 degrees of freedom the variance exists.
 _DEGREES_OF_FREEDOM_PRIOR = stats.gamma(2.0, loc=2.0, scale=10.0)
 
 # log Gamma(x + 1/2) - log Gamma(x) - log(x) / 2 is a series in odd powers of 1/x. From this x on

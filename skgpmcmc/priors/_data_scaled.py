@@ -17,9 +17,10 @@ from . import HyperparameterSpec, log_uniform_default
 # scikit-learn's default bounds: they state no opinion, and log-uniform over ten
 # decades would put half the prior mass on white noise.
 SKLEARN_BOUNDS = (1e-5, 1e5)
-# Squared distances of columns that vary less underflow, of the reciprocal overflow.
+# With a smaller standard deviation of a column its squared distances underflow; with one larger
+# than the reciprocal they overflow.
 _SMALLEST_STD = 1e-100
-# Of the logarithm of a length scale under its default prior.
+# Standard deviation of the logarithm of a length scale under its default prior.
 _LENGTH_SCALE_SD = 1.0
 # `ard_factor` where columns are features of a data set and not coordinates: of the many that
 # such data often have, few matter. Chosen by `benchmarks.bench_predictive`.
@@ -153,7 +154,7 @@ def column_scale(X: Any) -> Array | None:
 
 
 def column_std(X: Any) -> Array | None:
-    """Return what `column_scale` does, but 0 for a constant column."""
+    """Return the standard deviation of each column, as `column_scale`; 0 for a constant column."""
     if not (isinstance(X, np.ndarray) and X.ndim == 2 and np.issubdtype(X.dtype, np.floating)):
         return None
     size = np.abs(X).max(axis=0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._spec import HyperparameterSpec
 
-# Names that a message lists, at most.
+# The largest numbers of names and of elements that a message lists.
 _MOST_NAMES, _MOST_ELEMENTS = 12, 6
 
 # A scalar: the name of its hyperparameter, and its number there.
@@ -169,7 +169,7 @@ def _for_each_element(entry: Any, spec: HyperparameterSpec) -> Sequence[Any]:
 def _unknown(
     unknown: list[Any], specs: Sequence[HyperparameterSpec], columns: Sequence[str] | None
 ) -> str:
-    """Say which names are unknown, what was meant, and which there are."""
+    """Return the error message: unknown names, a guess of what was meant, and the known names."""
     valid = "Here no hyperparameter is sampled: leave priors out."
     if specs:
         names = _some([spec.name for spec in specs], _MOST_NAMES)

@@ -59,10 +59,9 @@ STRUCTURE_CAPABILITIES: dict[str, str] = {
     "marginal variances": "it needs a covariance that gives variances of the pseudo-posterior.",
     "added noise": "it needs a covariance to which noise of any variances can be added.",
     "pseudo-posterior gradient": (
-        "only a covariance on a grid has the gradient that it needs. Of the estimators "
-        "MCMCCoxProcessRegressor alone uses grids, where the rows take up at least half of a "
-        "Cartesian grid and the kernel is a constant times a squared exponential, without "
-        "white noise."
+        "only a covariance on a grid has the gradient that it needs. MCMCCoxProcessRegressor is "
+        "the only estimator that uses grids: the rows must take up at least half of a Cartesian "
+        "grid, and the kernel must be a constant times a squared exponential, without white noise."
     ),
 }
 

@@ -266,7 +266,7 @@ def test_other_fits_are_refused(saved, change, words):
     before = {path: path.read_bytes() for path in saved.rglob("*.*")}
     message = refusal(saved, options.pop("X"), options.pop("y"), **options)
     assert message.startswith(f"checkpoint={str(saved)!r} has the chains of another fit: ")
-    assert f"these differ from it: {words}. Pass the same, or another directory" in message
+    assert f"these differ from it: {words}. Pass the same values, or another directory" in message
     assert before == {path: path.read_bytes() for path in saved.rglob("*.*")}
 
 
@@ -405,7 +405,7 @@ def test_file_in_place_of_the_directory_is_refused(tmp_path, below):
     (tmp_path / "file").touch()
     message = refusal(tmp_path / "file" / below, X, SIGNAL > 0.0)
     assert "cannot be written to (" in message
-    assert message.endswith("Pass a directory that can, or None.")
+    assert message.endswith("Pass another directory, or None.")
 
 
 class AsBytes:
