@@ -1,4 +1,4 @@
-"""Checks of what users pass, before numpy makes wrong numbers of it without a word.
+"""Checks of arguments, before numpy silently converts them to wrong numbers.
 
 What has to be a single vector or number is checked by `check_given`, rows of numbers by
 `check_rows_of_numbers`. Containers of other packages are told by their methods: none of these
@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# From there on not every whole number is a double.
+# From this number on float64 does not hold every whole number.
 _FIRST_GAP = 2.0**53
 _SUBTRACT = (
     "Subtract a number such as the smallest one, while they are whole numbers, and the same one in "
     "fit and predict."
 )
 _ROUND = "Round it to one that float64 holds, such as by float(...), if that is what you mean."
-# Any of them says that numpy knows how to read an object.
+# An object with one of these attributes can be read by numpy.
 _READABLE = ("__array__", "__array_interface__", "__array_struct__", "__dataframe__")
 # What is no container at all is left to those who say how many numbers they need.
 _SINGLE = (type(None), Number, str, bytes, datetime.date, datetime.timedelta, datetime.time)
@@ -73,7 +73,7 @@ def check_container(name: str, values: Any) -> None:
 
 
 def _way_out(name: str, values: Any) -> str:
-    """Return what to do about values that numpy cannot read in their order; "" if it can."""
+    """Return advice for values that numpy cannot read in their order; "" if it can."""
     if _has(values, "__dask_graph__") and values.__dask_graph__() is not None:  # xarray's may be
         return f"Pass {name}.compute()."
     if isinstance(values, _SINGLE) or _has(values, *_READABLE):
@@ -206,7 +206,7 @@ def _columns(values: Any) -> Iterator[tuple[str, NDArray]]:
 
 
 def _named_columns(values: Any) -> Iterable[tuple[Any, Any]]:
-    """Return names, or numbers, and values of the columns; none of an array of floats."""
+    """Return name (or number) and values of each column; nothing for an array of floats."""
     if _has(values, "iloc") and np.ndim(values) == 2:  # whose columns may be of one name
         return ((name, values.iloc[:, i]) for i, name in enumerate(values.columns))
     for attribute in ("column_names", "columns"):

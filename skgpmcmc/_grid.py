@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 # coordinates do; coordinates that somebody meant to differ, by more.
 _SHARE_OF_RANGE = 1e-9
 ROUNDING = 16.0 * float(np.finfo(float).eps)
-# A latent without an observation costs less than the products that a grid saves.
+# The smallest share of a grid's points that must be rows: a grid saves more time than latent
+# variables without observations cost, down to this share.
 _SMALLEST_SHARE = 0.5
 
 

@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dlauum, dpotrf, dsyevd, dtrtri
 
 Array = NDArray[np.float64]
 
-# Of matrices that are inverted at once.
+# The size up to which a matrix is inverted at once.
 _BLOCK_SIZE = 50
 
 

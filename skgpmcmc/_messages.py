@@ -14,12 +14,12 @@ def shortened(text: str, n_most: int) -> str:
     return f"{text[: n_most - 1 - n_end].rstrip()}…{text[-n_end:].lstrip()}"
 
 
-# Packages between the user's line and where something is found out.
+# Packages that may call the package on behalf of the user's code.
 _BETWEEN = {"skgpmcmc", "sklearn", "joblib"}
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn of something in the line that called the package, through whatever wrappers."""
+    """Issue a warning that points to the line of the user's code that called the package."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and _package(frame.f_globals) in _BETWEEN:
         frame = frame.f_back

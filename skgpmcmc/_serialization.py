@@ -1,4 +1,4 @@
-"""What objects are saved as: numbers, strings, arrays, and objects that users know.
+"""Conversion of objects to numbers, strings and arrays, which can be saved.
 
 Pickles, and files of skops, then hold none of the package's own classes but the estimators', no
 functions, and no distributions, whose classes are private to scipy. Checkpoints are files of
@@ -77,7 +77,7 @@ def load_arrays(path: Path) -> dict[str, Any]:
     OSError
         If the file cannot be read.
     ValueError
-        If it is no such file, or holds anything else.
+        If the file is not an npz file, or holds other objects than arrays.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -100,7 +100,7 @@ _classes: dict[str, type] = {}
 
 
 def register(*classes: type) -> None:
-    """Let instances of these classes be saved, and nothing else be made of what was saved."""
+    """Register classes: only their instances can be saved and loaded."""
     _classes.update({cls.__name__: cls for cls in classes})
 
 
@@ -122,7 +122,7 @@ def from_plain(value: Any) -> Any:
     Raises
     ------
     ValueError
-        If the value has the name of something that it cannot have.
+        If the value holds an unknown class or distribution.
     """
     return _convert(value, _as_object, {})
 
@@ -159,7 +159,7 @@ def _as_dictionary(value: Any, convert: _Convert) -> Any:
 
 
 def _fields(value: Any) -> Any:
-    """Return what an object is made of."""
+    """Return the fields of an object."""
     if isinstance(value, dict):
         return {"items": dict(value), "attributes": vars(value)}
     fields = value._asdict() if hasattr(value, "_asdict") else value.__getstate__()

@@ -1,4 +1,4 @@
-"""What chains leave behind: draws, statistics, costs."""
+"""The results of chains: draws, statistics, costs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .diagnostics._summary import with_quantiles
 from .diagnostics._worst import least_agreed
 from .likelihoods._checks import check_quantiles
 
-#: What `Trace.quantities` has beside hyperparameters.
+#: The quantities of `Trace.quantities` that are not hyperparameters.
 OTHER_QUANTITIES = ("latent[worst]", "complete_data_log_likelihood")
-# Latent variables that are looked at, at most.
+# The largest number of latent variables that are examined.
 _MOST_LATENTS = 50
 
 
 @dataclass
 class Costs:
-    """What a phase of a chain cost.
+    """The costs of a phase of a chain.
 
     Attributes
     ----------
@@ -93,7 +93,8 @@ class ChainDraws:
         self.gave_up = False
         self.warmup = Costs()
         self.sampling = Costs()
-        # What the chain can be continued from, the latest last; the sampler knows their type.
+        # Snapshots from which the chain can be continued, the latest last; only the sampler uses
+        # them.
         self.snapshots: list[Any] = []
 
     def arrays(self) -> dict[str, Array]:
@@ -288,7 +289,7 @@ class Trace:
         return means.reshape(self.theta.shape[:2])
 
     def quantities(self) -> dict[str, Array]:
-        """Return the draws of all that `summary` sums up, by name.
+        """Return the draws of all quantities in `summary`, by name.
 
         Returns
         -------

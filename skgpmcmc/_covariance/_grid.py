@@ -20,7 +20,7 @@ from ._grid_factor import (
     GridPseudoPosteriorFactory,
     GridSpectrum,
 )
-from ._grid_gradient import slope_along_axis, slopes_along_eigenvalues
+from ._grid_gradient import derivative_along_axis, derivatives_along_eigenvalues
 from ._kernel_form import StationaryForm, parse, product, set_free
 from ._memory import grid_memory
 from ._structure import CovarianceStructure
@@ -173,17 +173,19 @@ class GridCovariance(Covariance[GridFactor]):
         """Return the gradient; see `Covariance.pseudo_posterior_gradient`."""
         factor, form = pseudo.factor, self._form
         unit = factor.unit
-        slopes = slopes_along_eigenvalues(pseudo, eta, residual, score)
+        derivatives = derivatives_along_eigenvalues(pseudo, eta, residual, score)
         gradient = np.zeros_like(factor.theta)
-        along_nugget = float(slopes.diagonal.sum())
-        rest = float(slopes.diagonal @ unit.values) - (unit.nugget - self.jitter) * along_nugget
+        along_nugget = float(derivatives.diagonal.sum())
+        rest = (
+            float(derivatives.diagonal @ unit.values) - (unit.nugget - self.jitter) * along_nugget
+        )
         set_free(form.amplitude, rest, gradient)
         for leaves in form.noise:
             share = (1.0 + self.jitter) * product(leaves, factor.theta) / factor.scale**2
             set_free(leaves, share * along_nugget, gradient)
         if form.length_scale.free:
             scales = [
-                slope_along_axis(unit.axes, d, squares, slopes)
+                derivative_along_axis(unit.axes, d, squares, derivatives)
                 for d, squares in enumerate(self._squares)
             ]
             start = form.length_scale.start
@@ -191,7 +193,7 @@ class GridCovariance(Covariance[GridFactor]):
                 gradient[start] = sum(scales)
             else:
                 gradient[start : start + len(scales)] = scales
-        return PseudoPosteriorGradient(gradient, slopes.eta, slopes.residual)
+        return PseudoPosteriorGradient(gradient, derivatives.eta, derivatives.residual)
 
 
 def _axis_spectrum(squares: Array, weight: float) -> AxisSpectrum | None:

@@ -17,12 +17,13 @@ import numpy as np
 from .._linalg import Array
 from ._grid_factor import AxisSpectrum, GridPseudoPosterior
 
-# Of eigenvectors along a log length scale. The rounding errors of what turns faster would
-# show in a gradient; it is eigenvalues that cross, or that are nothing but rounding errors.
+# The fastest rotation of eigenvectors along a log length scale that is taken into account. A faster
+# one has rounding errors that would show in the gradient; it occurs where eigenvalues cross, or
+# consist of rounding errors.
 _FASTEST_ROTATION = 1e6
 
 
-class EigenSlopes(NamedTuple):
+class EigenvalueDerivatives(NamedTuple):
     """A sum over terms x . phi(A) y, and of a function of each eigenvalue, with its derivatives.
 
     Attributes
@@ -43,9 +44,9 @@ class EigenSlopes(NamedTuple):
     residual: Array
 
 
-def slopes_along_eigenvalues(
+def derivatives_along_eigenvalues(
     pseudo: GridPseudoPosterior, eta: Array, residual: Array, score: Array
-) -> EigenSlopes:
+) -> EigenvalueDerivatives:
     """Return the derivatives of score . L z - z . z / 2 - log |U| along the eigenvalues of K.
 
     With k an eigenvalue of K and q = 1 / (1 + w k), the whitened z = U^-T (eta + b) with
@@ -69,15 +70,15 @@ def slopes_along_eigenvalues(
     z = values[2] * eta + values[3] * residual
     left = np.stack([score, score, -z, -z])
     right = np.stack([eta, residual, eta, residual])
-    bend = 0.5 * q / root
-    along = np.stack([half * bend, q * q, -0.5 * w * half * q, bend - w * values[3] * q])
+    root_rate = 0.5 * q / root
+    along = np.stack([half * root_rate, q * q, -0.5 * w * half * q, root_rate - w * values[3] * q])
     diagonal = amplitude * (np.einsum("ti,ti,ti->i", left, right, along) - 0.5 * w * q)
     moving = np.stack([values[0] * score - values[2] * z, values[1] * score - values[3] * z])
-    return EigenSlopes(left, right, values, diagonal, *unit.rotate_back(moving))
+    return EigenvalueDerivatives(left, right, values, diagonal, *unit.rotate_back(moving))
 
 
-def slope_along_axis(
-    axes: Sequence[AxisSpectrum], d: int, squares: Array, slopes: EigenSlopes
+def derivative_along_axis(
+    axes: Sequence[AxisSpectrum], d: int, squares: Array, derivatives: EigenvalueDerivatives
 ) -> float:
     """Return the derivative along the log length scale of one axis.
 
@@ -93,22 +94,22 @@ def slope_along_axis(
         Which one.
     squares : ndarray of shape (n_axis, n_axis)
         Its squared distances.
-    slopes : EigenSlopes
+    derivatives : EigenvalueDerivatives
         Of what the derivative is wanted.
     """
     axis = axes[d]
-    slope = axis.vectors.T @ (axis.correlation * squares) @ axis.vectors
-    slope *= axis.weight
+    derivative = axis.vectors.T @ (axis.correlation * squares) @ axis.vectors
+    derivative *= axis.weight
     gaps = np.subtract.outer(axis.values, axis.values)
-    # What is left out are pairs within rounding errors of each other, and the diagonal.
-    distinct = np.abs(slope) < _FASTEST_ROTATION * np.abs(gaps)
-    rotation = np.divide(slope, gaps, out=np.zeros_like(slope), where=distinct)
-    left, right, values = slopes.left, slopes.right, slopes.values
+    # Left out are pairs of eigenvalues that differ only by rounding errors, and the diagonal.
+    distinct = np.abs(derivative) < _FASTEST_ROTATION * np.abs(gaps)
+    rotation = np.divide(derivative, gaps, out=np.zeros_like(derivative), where=distinct)
+    left, right, values = derivatives.left, derivatives.right, derivatives.values
     off_diagonal = _columns(left * values, axes, d).T @ _columns(right, axes, d)
     off_diagonal -= _columns(left, axes, d).T @ _columns(right * values, axes, d)
     others = reduce(np.multiply.outer, [a.values for a in (*axes[:d], *axes[d + 1 :])], np.ones(()))
-    along_values = others.reshape(-1) @ _columns(slopes.diagonal, axes, d)
-    return float(np.vdot(rotation, off_diagonal) + along_values @ np.diagonal(slope))
+    along_values = others.reshape(-1) @ _columns(derivatives.diagonal, axes, d)
+    return float(np.vdot(rotation, off_diagonal) + along_values @ np.diagonal(derivative))
 
 
 def _columns(values: Array, axes: Sequence[AxisSpectrum], d: int) -> Array:

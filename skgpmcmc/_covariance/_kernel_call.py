@@ -1,4 +1,4 @@
-"""Covariances by a kernel's own call, also where its arithmetic overflows."""
+"""Covariances from the kernel's own code, also where its arithmetic overflows."""
 
 from __future__ import annotations
 

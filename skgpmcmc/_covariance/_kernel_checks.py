@@ -1,4 +1,4 @@
-"""What a kernel must return, checked before anything is sampled."""
+"""Checks of the matrices that a kernel returns, before anything is sampled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from ._kernel_call import covariances, variances
 
 # Rows whose covariance is checked: eigenvalues take time.
 _MAX_CHECKED = 500
-# Of the largest eigenvalue; rounding of the kernel's own arithmetic stays far below.
+# Negative eigenvalues up to this share of the largest one are accepted: rounding errors of a kernel
+# are far smaller.
 _NEGATIVE = 1e-7
 
 
@@ -117,7 +118,7 @@ def has_gradient(kernel: Kernel, rows: Any) -> bool:
 
 
 def check_kernel(kernel: Kernel, X: Any) -> None:
-    """Raise an error for a kernel that is no covariance function at these inputs.
+    """Raise an error unless the kernel is a covariance function at these inputs.
 
     Parameters
     ----------

@@ -13,8 +13,8 @@ from ._packed_distances import TABLE_BYTES
 _BUFFERS = 44
 _KERNEL_CALL = 40
 _TABLES = 4.6
-# What gradients add: the inverse and the slopes; what a kernel's own gradient adds, for each
-# hyperparameter.
+# Added for gradients: the inverse and the derivatives of the correlations; and, for each
+# hyperparameter, by a kernel that computes its own gradient.
 _GRADIENT = 16
 _KERNEL_GRADIENT = 24
 
@@ -38,8 +38,8 @@ def working_memory(kernel: Kernel, n: int, n_columns: int, gradient: bool = Fals
     """
     pairs = float(n) ** 2
     if parse(kernel) is None:
-        slopes = (_GRADIENT + _KERNEL_GRADIENT * kernel.n_dims) * gradient
-        return (_BUFFERS + _KERNEL_CALL + slopes) * pairs
+        derivatives = (_GRADIENT + _KERNEL_GRADIENT * kernel.n_dims) * gradient
+        return (_BUFFERS + _KERNEL_CALL + derivatives) * pairs
     if gradient:  # and then no tables
         return (_BUFFERS + _GRADIENT) * pairs
     return _BUFFERS * pairs + min(float(TABLE_BYTES), _TABLES * n_columns * pairs)

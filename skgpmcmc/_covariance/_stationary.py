@@ -17,7 +17,7 @@ from ._dense import DenseCovariance
 from ._factor import CholeskyFactor
 from ._kernel_form import StationaryForm, product, set_free
 from ._packed_distances import Triangle, WeightedDistances
-from ._stationary_gradient import Slopes
+from ._stationary_gradient import CorrelationDerivatives
 
 
 def _matern12(distance: Array, scratch: Array) -> None:
@@ -98,10 +98,12 @@ class StationaryCovariance(DenseCovariance):
         packed = zip(self._triangle.runs, self._triangle.packed_views(work), strict=True)
         self._work = [(work[: run.size], scratch[: run.size], views) for run, views in packed]
         self._views = [self._triangle.matrix_views(buffer) for buffer in self._buffers]
-        self._slopes: Slopes | None = None
+        self._derivatives: CorrelationDerivatives | None = None
         if gradient:
             correlate = _CORRELATIONS[form.nu]
-            self._slopes = Slopes(X, form.nu, form.distance_factor, correlate, self._triangle)
+            self._derivatives = CorrelationDerivatives(
+                X, form.nu, form.distance_factor, correlate, self._triangle
+            )
 
     def forget(self) -> None:
         """Forget the distances that fused updates, and their rounding errors, have left."""
@@ -118,10 +120,10 @@ class StationaryCovariance(DenseCovariance):
         if not (0.0 < amplitude < math.inf) or weights is None:
             return None
         self._weights[slot] = weights
-        if self._slopes is None:
+        if self._derivatives is None:
             self._fill(slot, weights, axis)
         else:
-            self._fill_with_slopes(slot, weights, self._slopes)
+            self._fill_with_derivatives(slot, weights, self._derivatives)
         if self._rescales:
             self._diagonals[slot].fill(1.0 + self.jitter)
             return 1.0 + self.jitter
@@ -138,7 +140,7 @@ class StationaryCovariance(DenseCovariance):
         old = None if current is None else self._weights[current.slot]
         if current is None or old is None:
             return _finite(leaf.natural(theta) ** -2.0), None
-        if self._slopes is None:
+        if self._derivatives is None:
             self._distances.set_base(old)
         stop = leaf.start + old.size
         axes = [i - leaf.start for i in moved if leaf.start <= i < stop] if leaf.free else []
@@ -162,27 +164,29 @@ class StationaryCovariance(DenseCovariance):
             for source, target in zip(sources, targets, strict=True):
                 np.copyto(target, source)
 
-    def _fill_with_slopes(self, slot: int, weights: Array, slopes: Slopes) -> None:
+    def _fill_with_derivatives(
+        self, slot: int, weights: Array, derivatives: CorrelationDerivatives
+    ) -> None:
         """Write the correlations, and keep what the gradient needs."""
         views = self._views[slot]
-        if slopes.write(weights, self._buffers[slot], views):
+        if derivatives.write(weights, self._buffers[slot], views):
             return
         write_distances = self._distances.writer(weights, None)
         for number, ((work, _, sources), targets) in enumerate(zip(self._work, views, strict=True)):
             write_distances(number, work)
             for source, target in zip(sources, targets, strict=True):
                 np.copyto(target, source)
-        slopes.correlate(weights, views)
+        derivatives.correlate(weights, views)
 
     def _contract(self, factor: CholeskyFactor, weights: Array, along_amplitude: float) -> Array:
         """Return the sums; see `DenseCovariance._contract`."""
-        slopes, form, theta = self._slopes, self._form, factor.theta
+        derivatives, form, theta = self._derivatives, self._form, factor.theta
         axis_weights = self._weights[factor.slot]
-        assert slopes is not None
+        assert derivatives is not None
         assert axis_weights is not None
-        if not slopes.holds(axis_weights):
+        if not derivatives.holds(axis_weights):
             # The last matrix written was another one: write this one into the other buffer.
-            self._fill_with_slopes(1 - factor.slot, axis_weights, slopes)
+            self._fill_with_derivatives(1 - factor.slot, axis_weights, derivatives)
         sums = np.zeros_like(theta)
         scale = 1.0
         if not self._rescales:
@@ -191,7 +195,7 @@ class StationaryCovariance(DenseCovariance):
         leaf = form.length_scale
         if leaf.free:
             stop = leaf.start + len(leaf.values)
-            sums[leaf.start : stop] = scale * slopes.contract(weights)
+            sums[leaf.start : stop] = scale * derivatives.contract(weights)
         return sums
 
     def _contract_sum(

@@ -1,7 +1,7 @@
-"""Distances and slopes of a stationary kernel as whole matrices, for its gradient.
+"""Distances and derivatives of a stationary kernel as whole matrices, for its gradient.
 
 With q_ij = sum_d w_d (x_id - x_jd)^2 and w_d = 1 / l_d^2, the derivative of a
-correlation k(q) along log l_d is w_d (x_id - x_jd)^2 h(q) with the slope h = -2 dk/dq.
+correlation k(q) along log l_d is w_d (x_id - x_jd)^2 h(q) with h = -2 dk/dq.
 Summed with weights it needs one product of a matrix with X for all length scales.
 """
 
@@ -22,7 +22,7 @@ _LARGEST_SQUARE = 1e5
 
 def _matern12(distance: Array, correlation: Array, scratch: Array) -> None:
     np.sqrt(distance, out=distance)
-    # At distance zero the derivative is zero whatever the slope.
+    # At distance zero the derivative is zero whatever h is.
     np.divide(correlation, distance, out=distance, where=distance > 0.0)
 
 
@@ -44,17 +44,17 @@ def _matern52(distance: Array, correlation: Array, scratch: Array) -> None:
     distance *= 5.0 / 3.0
 
 
-#: nu -> what overwrites the tabulated distance by the slope, given the correlation. That of
-#: the squared exponential is the correlation itself.
-_SLOPES: dict[float, Callable[[Array, Array, Array], None]] = {
+#: nu -> function that overwrites the tabulated distances by h, given the correlations. The
+#: squared exponential is missing: its h is the correlation itself.
+_DERIVATIVES: dict[float, Callable[[Array, Array, Array], None]] = {
     0.5: _matern12,
     1.5: _matern32,
     2.5: _matern52,
 }
 
 
-class Slopes:
-    """Writes correlation matrices and keeps the slopes of the last one.
+class CorrelationDerivatives:
+    """Writes correlation matrices and keeps the derivatives h of the last one.
 
     Parameters
     ----------
@@ -83,14 +83,14 @@ class Slopes:
         self._squares = np.square(self._X)
         self._with_ones = np.asfortranarray(np.column_stack([self._X, np.ones(n)]))
         self._factor = distance_factor
-        self._correlate, self._slope = correlate, _SLOPES.get(nu)
+        self._correlate, self._differentiate = correlate, _DERIVATIVES.get(nu)
         # Rounding errors leave distances around zero on its other side.
         self._clip = np.maximum if distance_factor > 0.0 else np.minimum
         self._triangle = triangle
-        self._slopes = np.zeros((n, n)).T
-        self._slope_views = _flat(triangle.matrix_views(self._slopes))
+        self._derivatives = np.zeros((n, n)).T
+        self._derivative_views = _flat(triangle.matrix_views(self._derivatives))
         scratch = np.empty(triangle.longest)
-        self._scratch = [scratch[: v.size].reshape(v.shape[::-1]).T for v in self._slope_views]
+        self._scratch = [scratch[: v.size].reshape(v.shape[::-1]).T for v in self._derivative_views]
         self._weights: Array | None = None
 
     def write(self, weights: Array, target: Array, views: list[list[Array]]) -> bool:
@@ -120,25 +120,25 @@ class Slopes:
         return True
 
     def correlate(self, weights: Array, views: list[list[Array]]) -> None:
-        """Turn the tabulated distances in a matrix into correlations, and keep their slopes."""
-        blocks = zip(_flat(views), self._slope_views, self._scratch, strict=True)
-        for block, slope, scratch in blocks:
+        """Turn the tabulated distances in a matrix into correlations, and keep h."""
+        blocks = zip(_flat(views), self._derivative_views, self._scratch, strict=True)
+        for block, h, scratch in blocks:
             self._clip(block, 0.0, out=block)
-            if self._slope is None:
+            if self._differentiate is None:
                 self._correlate(block, scratch)
-                np.copyto(slope, block)
+                np.copyto(h, block)
             else:
-                np.copyto(slope, block)
+                np.copyto(h, block)
                 self._correlate(block, scratch)
-                self._slope(slope, block, scratch)
+                self._differentiate(h, block, scratch)
         self._weights = weights
 
     def holds(self, weights: Array) -> bool:
-        """Return whether the slopes are those at the weights, the same object."""
+        """Return whether the kept h was computed at these weights (the same object)."""
         return self._weights is weights
 
     def contract(self, matrix: Array) -> Array:
-        """Return -1/2 sum_ij w_ij slope_ij w_d (x_id - x_jd)^2 for each axis.
+        """Return -1/2 sum_ij w_ij h_ij w_d (x_id - x_jd)^2 for each axis.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class Slopes:
         """
         weights = self._weights
         assert weights is not None
-        matrix *= self._slopes
+        matrix *= self._derivatives
         _linalg.diagonal_view(matrix).fill(0.0)
         products = _linalg.multiply_symmetric(matrix, self._with_ones)
         moments = products[:, -1] @ self._squares

@@ -1,4 +1,4 @@
-"""What a covariance is made of, chosen once for a model: all in one matrix, on a grid, ..."""
+"""The structure of a covariance, chosen once for a model: one dense matrix, a grid, ..."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class CovarianceStructure(ABC):
         return False
 
     def conditioned_on(self, X: Any) -> Any:
-        """Return what the class of predictions takes for the inputs of the latent variables.
+        """Return the inputs of the latent variables, as the class of predictions takes them.
 
         See `skgpmcmc._prediction._registry`.
         """

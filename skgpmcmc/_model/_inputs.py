@@ -1,4 +1,4 @@
-"""What a model is made of, checked when it is made."""
+"""Checks of the arguments of a model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .._covariance import check_hyperparameters
 
 
 def check_kernel_of(kernel: Any) -> None:
-    """Raise an error for what is no kernel, or one whose hyperparameters cannot be sampled.
+    """Raise an error unless it is a kernel whose hyperparameters can be sampled.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def check_kernel_of(kernel: Any) -> None:
 
 
 def as_inputs(kernel: Kernel, X: Any) -> Any:
-    """Return inputs as the kernel takes them: rows of numbers as an array, others as they are.
+    """Return inputs as the kernel takes them: rows of numbers as an array, other objects unchanged.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def as_inputs(kernel: Kernel, X: Any) -> Any:
 
 
 def _shown(X: Any) -> str:
-    """Return what came, in short."""
+    """Return a short description of a value, for messages."""
     try:
         shape = np.shape(X)
     except ValueError:  # rows of several lengths
@@ -77,13 +77,13 @@ def _shown(X: Any) -> str:
 
 
 def check_mean(mean: Any) -> None:
-    """Raise a ValueError for what is not the name of a prior mean."""
+    """Raise a ValueError unless it is the name of a prior mean."""
     if not isinstance(mean, str) or mean not in ("zero", "constant"):
         raise ValueError(f"mean must be 'zero' or 'constant'; got {mean!r}.")
 
 
 def check_jitter(jitter: Any) -> None:
-    """Raise a ValueError for what cannot be added to a diagonal."""
+    """Raise a ValueError unless it is a number that can be added to a diagonal."""
     is_number = isinstance(jitter, Real) and not isinstance(jitter, bool)
     if not is_number or not 0.0 <= jitter < math.inf:
         raise ValueError(
@@ -92,7 +92,7 @@ def check_jitter(jitter: Any) -> None:
 
 
 def check_feature_names(names: Any, X: Any) -> None:
-    """Raise a ValueError for what is not a name for each column of X, or None."""
+    """Raise a ValueError unless there is one name for each column of X, or None."""
     if names is None:
         return
     n_columns = X.shape[1] if np.ndim(X) == 2 else None
@@ -107,7 +107,7 @@ def check_feature_names(names: Any, X: Any) -> None:
 
 
 def check_structure(structure: Any, X: Any) -> None:
-    """Raise an error for what is no covariance structure, or for inputs that do not have it."""
+    """Raise an error unless it is a covariance structure, and the inputs have this structure."""
     if isinstance(structure, type) or not hasattr(structure, "check_inputs"):
         raise TypeError(
             "structure must be an instance of a CovarianceStructure, such as DenseStructure(); got "

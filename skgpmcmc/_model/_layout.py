@@ -1,4 +1,4 @@
-"""Which parameters there are, and where each stands in theta."""
+"""The order of the parameters in theta."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..priors import HyperPrior
 
 
 class ParameterLayout:
-    """Where each parameter stands in theta, and its prior.
+    """The position of each parameter in theta, and its prior.
 
     theta holds the logarithms of the kernel's free hyperparameters in
     scikit-learn's order, then the mean offset (natural scale) if it is sampled,
@@ -68,7 +68,7 @@ class ParameterLayout:
         return tuple(np.exp(theta[self.first_likelihood :]).tolist())
 
     def log_prior(self, theta: Array) -> float:
-        """Return log p(theta) on the sampling scale, the Jacobian inside."""
+        """Return log p(theta) on the sampling scale, including the Jacobian."""
         pairs = zip(self.priors, theta.tolist(), strict=True)
         return sum(prior.log_density(value) for prior, value in pairs)
 

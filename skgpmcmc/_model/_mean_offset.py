@@ -1,6 +1,6 @@
 """A mean offset with a normal prior that is integrated out, and drawn afterwards.
 
-With K' = K + tau^2 1 1^T and f = m0 + L' z. All functions take the prior's mean and standard
+Notation: K' = K + tau^2 1 1^T and f = m0 + L' z. All functions take the prior's mean and standard
 deviation, (m0, tau).
 """
 
@@ -54,8 +54,8 @@ def offset_given(
     variance = scale**2
     ones = factor.whiten(np.ones(len(whitened)))
     centre = location + variance * float(ones @ whitened)
-    spread = math.sqrt(max(variance * (1.0 - variance * float(ones @ ones)), 0.0))
-    return centre, spread
+    std = math.sqrt(max(variance * (1.0 - variance * float(ones @ ones)), 0.0))
+    return centre, std
 
 
 def log_normal_given(
@@ -67,10 +67,10 @@ def log_normal_given(
     `offset_given`.
     """
     location, scale = prior
-    centre, spread = offset_given(prior, factor, whitened)
-    if not spread:
+    centre, std = offset_given(prior, factor, whitened)
+    if not std:
         return math.inf
     log_marginal = factor.log_normal(whitened) - 0.5 * _LOG_2PI * len(whitened)
-    log_conditional = -0.5 * ((mean - centre) / spread) ** 2 - math.log(spread)
+    log_conditional = -0.5 * ((mean - centre) / std) ** 2 - math.log(std)
     log_prior = -0.5 * ((mean - location) / scale) ** 2 - math.log(scale)
     return log_marginal + log_conditional - log_prior

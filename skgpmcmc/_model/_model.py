@@ -1,4 +1,4 @@
-"""The latent Gaussian model, and one chain's working side of it."""
+"""The latent Gaussian model, and the buffers of one chain."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ._layout import ParameterLayout
 from ._mean_offset import log_normal_given, normal_parameters, offset_given
 from ._state import LatentState
 
-# How often a starting point, drawn from the prior, may fail.
+# The largest number of starting points, drawn from the prior, that are tried.
 _MAX_STARTS = 100
 
 
@@ -181,14 +181,14 @@ class LatentGaussianModel:
 def _fitting(
     structure: CovarianceStructure, kernel: Kernel, integrates_mean: bool
 ) -> CovarianceStructure:
-    """Return the first of a structure and its alternatives that the covariance has."""
+    """Return the first of a structure and its alternatives that the covariance fits."""
     for candidate in (structure, *structure.alternatives):
         if candidate.fits(kernel, integrates_mean):
             return candidate
     mean = " plus a constant, for a mean that is integrated out," * integrates_mean
     raise ValueError(
         f"structure={type(structure).__name__} cannot be used: the covariance of the kernel "
-        f"{kernel}{mean} does not have it. Use another kernel, or leave structure out."
+        f"{kernel}{mean} does not have this structure. Use another kernel, or leave structure out."
     )
 
 
@@ -201,7 +201,7 @@ def _kernel_specs(kernel: Kernel, names: Mapping[str, str]) -> list[Hyperparamet
 
 
 class Workspace:
-    """One chain's mutable side of a model: its covariance's buffers, and its costs.
+    """The mutable data of one chain: the buffers of its covariance, and its costs.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ class Workspace:
         return LatentState(theta, factor, mean, params, latent, whitened, log_likelihood)
 
     def initial_state(self, rng: np.random.Generator, theta: Array | None = None) -> LatentState:
-        """Return a state drawn from the prior, at a given theta or at one drawn too.
+        """Return a state drawn from the prior, at a given theta or at a theta drawn from its prior.
 
         Raises
         ------
@@ -276,7 +276,7 @@ class Workspace:
         raise ValueError(self._no_start_message(start))
 
     def _no_start_message(self, theta: Array) -> str:
-        """Say what was wrong at the last theta that was tried."""
+        """Return the error message: the fault at the last theta that was tried."""
         model = self.model
         kernel = model.kernel.clone_with_theta(theta[: self.layout.n_kernel])
         fault = self.structure.describe_fault(kernel, model.X, model.jitter)
@@ -308,6 +308,6 @@ class Workspace:
         """
         assert self.model.mean_prior is not None
         given = self.model.mean_prior, state.factor, state.whitened
-        centre, spread = offset_given(*given)
-        mean = centre + spread * rng.standard_normal()
+        centre, std = offset_given(*given)
+        mean = centre + std * rng.standard_normal()
         return mean, log_normal_given(*given, mean)

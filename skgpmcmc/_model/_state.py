@@ -43,7 +43,7 @@ class LatentState:
     latent: Array
     whitened: Array
     log_likelihood: float
-    # Set by the representations that use them, and only read by these.
+    # Only set and read by the representations that use them.
     sites: Sites = None  # type: ignore[assignment]
     pseudo: AnyPseudoPosterior = None  # type: ignore[assignment]
 

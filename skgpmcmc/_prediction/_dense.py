@@ -79,7 +79,7 @@ class PosteriorDraws:
         cls, kernel: Kernel, X: Any, trace: Trace, jitter: float, max_draws: int
     ) -> Self:
         """Take at most `max_draws` draws of f, evenly spread over chains and iterations."""
-        which = spread(trace, max_draws)
+        which = evenly_spaced_draws(trace, max_draws)
         return cls(
             kernel,
             X,
@@ -100,7 +100,7 @@ class PosteriorDraws:
         max_draws: int,
     ) -> Self:
         """Take draws of theta alone: f given the data is Gaussian, and integrated out."""
-        which = spread(trace, max_draws)
+        which = evenly_spaced_draws(trace, max_draws)
         theta = trace.all_theta()[which]
         sites = [likelihood.gaussian_sites(trace.layout.likelihood_params(row)) for row in theta]
         noise = np.array([1.0 / site.precision for site in sites])
@@ -211,7 +211,7 @@ class PosteriorDraws:
         )
 
 
-def spread(trace: Trace, max_draws: int) -> Array:
+def evenly_spaced_draws(trace: Trace, max_draws: int) -> Array:
     """Return which draws of all chains to use: at most `max_draws`, evenly spread."""
     check_whole("max_prediction_draws", max_draws, 1)  # it may be set after fit
     total = trace.n_chains * trace.n_draws
@@ -220,7 +220,7 @@ def spread(trace: Trace, max_draws: int) -> Array:
 
 def likelihood_params(trace: Trace, max_draws: int) -> Array:
     """Return the likelihood's parameters in these draws, (n_draws, n_parameters)."""
-    theta = trace.all_theta()[spread(trace, max_draws)]
+    theta = trace.all_theta()[evenly_spaced_draws(trace, max_draws)]
     rows = [trace.layout.likelihood_params(row) for row in theta]
     return np.array(rows).reshape(len(rows), -1)
 
@@ -296,10 +296,10 @@ def _square_root(covariance: Array) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
 
 
-def _check_no_overflow(kernel: Kernel, first_row: int, mean: Array, spread: Array) -> None:
+def _check_no_overflow(kernel: Kernel, first_row: int, mean: Array, variance: Array) -> None:
     """Raise an error where predictions are not finite; rows of X are along their last axis."""
     finite = np.isfinite(mean).reshape(-1, mean.shape[-1]).all(axis=0)
-    finite &= np.isfinite(spread).reshape(-1, spread.shape[-1]).all(axis=0)
+    finite &= np.isfinite(variance).reshape(-1, variance.shape[-1]).all(axis=0)
     if not finite.all():
         raise ValueError(
             f"X cannot be predicted at: in row {first_row + np.argmin(finite)} the covariances of "

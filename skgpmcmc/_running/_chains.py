@@ -95,8 +95,8 @@ def run_chains(
         check_continuation(previous, model, settings, n_chains)
         if theta is not None:
             raise ValueError(
-                "theta is where chains begin, and previous has chains that have begun. Pass one "
-                "of them only."
+                "theta has starting points of new chains, previous has chains to continue: pass "
+                "only one of the two."
             )
     traces = run_groups(
         [[model]],
@@ -223,7 +223,7 @@ def run_groups(
         advice = _how_to_go_on(sum(n > 0 for n in n_draws), len(n_draws), checkpoint)
         advice += "" if checkpoint is None else needed_seed(random_state)
         raise KeyboardInterrupt(
-            "stopped before every chain had kept a draw: there is nothing to predict with. "
+            "stopped before every chain had kept a draw, so there are no draws to predict from. "
             f"{advice}."
         )
     return traces()
@@ -253,7 +253,7 @@ def _entropy(
     previous: Sequence[Sequence[Trace]] | None,
     checkpoint: Checkpoint | None,
 ) -> list[int]:
-    """Return what all generators are made from: that of the chains that are continued."""
+    """Return the seed of all random generators; for continued chains, the one they started with."""
     entropy = [] if previous is None else previous[0][0].entropy
     is_given = bool(entropy) or random_state is not None
     if not entropy:
@@ -262,23 +262,22 @@ def _entropy(
 
 
 def _how_to_go_on(n_begun: int, n_chains: int, checkpoint: Checkpoint | None) -> str:
-    """Say what is left of chains that were stopped, some of them past their warm-up."""
+    """Return, for a message, what can be continued after an early stop."""
     if checkpoint is None:
         return (
-            "With checkpoint=... (of the estimators) chains that are past their warm-up would go "
-            "on where they are"
+            "With checkpoint=... (of the estimators) a later fit could continue the chains that "
+            "have ended their warm-up"
         )
     place = f"checkpoint={str(checkpoint.path)!r}"
     if n_begun == 0:
-        return f"No draws are in {place} yet: the same call begins anew"
+        return f"There are no draws in {place} yet: the same call starts from the beginning"
     return (
-        f"The draws of {n_begun} of {n_chains} chains are in {place}: the same call goes on from "
-        "there"
+        f"The draws of {n_begun} of {n_chains} chains are in {place}: the same call continues them"
     )
 
 
 def _survivors(chains: Sequence[Sequence[RunningChain]]) -> list[list[list[ChainDraws]]]:
-    """Return the draws of as many chains of each target as all have."""
+    """Return the draws of surviving chains, the same number for each independent problem."""
     alive = [[chain.draws for chain in group if not chain.is_dead] for group in chains]
     n_alive = min(len(group) for group in alive)
     return [group[:n_alive] for group in alive]
@@ -293,14 +292,13 @@ def _check_survivors(
         return
     dead = ", ".join(str(c.number + 1) for group in chains for c in group if c.is_dead)
     reason = (
-        f"chain {dead} (numbered from 1) ended twice before its time, the second time with no "
-        "other chain beside it: its process was killed, by somebody or by the system for want of "
-        "memory, or it got no memory"
+        f"the process of chain {dead} (numbered from 1) died twice, the second time while it ran "
+        "alone; most likely it was killed or ran out of memory"
     )
     if n_alive == 0:
-        where = "with checkpoint=... the next fit goes on from here"
+        where = "with checkpoint=... the next fit could continue from here"
         if checkpoint is not None:
-            where = f"the next fit goes on from checkpoint={str(checkpoint.path)!r}"
+            where = f"the next fit continues from checkpoint={str(checkpoint.path)!r}"
         raise ChainDiedError(
             f"No chain is left: {reason}. Free some memory, or use fewer rows. Of the estimators, "
             f"lower memory_limit to see how much is needed; {where}."

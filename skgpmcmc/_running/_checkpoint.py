@@ -25,11 +25,11 @@ from ..trace import ChainDraws, Costs
 from ..updates import HamiltonianTuner, WidthAdapter
 
 _FORMAT = 3
-# Of the hash that makes directories of different fits different.
+# Digits of the hash in the names of directories, which differ between fits.
 _N_DIGITS = 10
 _DESCRIPTION, _STATE = "checkpoint.json", "state.npz"
-# At least that much time between two saves, and that share of the time since the start: a long
-# run does not leave thousands of files.
+# The shortest time between two saves, in seconds and as a share of the time since the start, so
+# that a long run does not leave thousands of files.
 _SECONDS_BETWEEN_SAVES, _SHARE_BETWEEN_SAVES = 1.0, 0.02
 
 register(ChainSnapshot, Costs, FrozenSites, GroupSnapshot, HamiltonianTuner, Sites, WidthAdapter)
@@ -58,7 +58,7 @@ def checkpoint_directory(path: str | os.PathLike) -> Path:
 
 
 def needed_seed(random_state: Any) -> str:
-    """Say what a call that is to go on from a checkpoint needs, if it cannot be made as it was."""
+    """Return, for a message, a note if the next call needs a new `random_state`."""
     if not isinstance(random_state, np.random.RandomState):
         return ""
     return " (random_state has moved on: pass a new RandomState of the same seed)"
@@ -67,7 +67,7 @@ def needed_seed(random_state: Any) -> str:
 def differences(
     new: Mapping[str, str], old: Mapping[str, str], depends: Mapping[str, Set[str]]
 ) -> list[str]:
-    """Return the names of what differs, but not because of something else that does.
+    """Return the names that differ, without those that differ only because another one does.
 
     Parameters
     ----------
@@ -124,8 +124,8 @@ class Checkpoint:
                 return entropy
         except OSError as error:
             raise ValueError(
-                f"checkpoint={str(self.path)!r} cannot be written to ({error}). Pass a directory "
-                "that can, or None."
+                f"checkpoint={str(self.path)!r} cannot be written to ({error}). Pass another "
+                "directory, or None."
             ) from error
         old = self._read(file)
         changed = [
@@ -137,9 +137,9 @@ class Checkpoint:
         if changed:
             raise ValueError(
                 f"checkpoint={str(self.path)!r} has the chains of another fit: these differ from "
-                f"it: {'; '.join(changed)}. Pass the same, or another directory, or delete this "
-                "one to start afresh. (Inside a search or cross-validation use checkpoint=None: "
-                "each fit would need its own directory.)"
+                f"it: {'; '.join(changed)}. Pass the same values, or another directory, or "
+                "delete this one to start afresh. (Inside a search or cross-validation use "
+                "checkpoint=None: each fit would need its own directory.)"
             )
         return list(old["entropy"])
 

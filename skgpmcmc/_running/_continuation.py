@@ -24,7 +24,7 @@ _ROUNDING = 1e-13
 
 
 def check_kind(name: str, value: Any, kind: str, attribute: str) -> None:
-    """Raise a TypeError for what lacks an attribute that all objects of a kind have.
+    """Raise a TypeError for an object without an attribute that all objects of its kind have.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class StopSignal:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def _remove_directory(self) -> None:
-        """Delete what the process that made the signal would have, if it is that which died."""
+        """Delete the directory of the signal if the process that made it has died."""
         if self._path is not None and self._parent == self._maker:
             shutil.rmtree(self._path.parent, ignore_errors=True)
 

@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController
 
 from .._linalg import Array
 from .._model._model import LatentGaussianModel
-from .._sampling._latent_functions import ChainGroup, GroupSnapshot
+from .._sampling._latent_functions import GroupSnapshot, LatentFunctionsGibbs
 from .._sampling._settings import SamplerSettings
 from ..trace import ChainDraws, Costs
 from ._interrupts import StopSignal
@@ -26,7 +26,7 @@ SNAPSHOT_INTERVAL = 50
 
 @dataclass(frozen=True)
 class RoundStart:
-    """From where a round goes on.
+    """The starting point of a round.
 
     Attributes
     ----------
@@ -48,13 +48,13 @@ class RoundStart:
 
     @property
     def n_done(self) -> int:
-        """Iterations after the warm-up that are behind it."""
+        """The number of iterations done after the warm-up."""
         return 0 if self.snapshot is None else self.snapshot.iteration
 
 
 @functools.cache
 def blas_threads() -> ThreadpoolController:
-    """Return what limits the threads of BLAS; to find the libraries takes a millisecond."""
+    """Return the object that limits BLAS threads; cached, as making it takes a millisecond."""
     return ThreadpoolController()
 
 
@@ -100,7 +100,7 @@ def run_chain(
         draws = [ChainDraws.for_model(model, n_draws) for model in models]
         seconds = Costs(seconds=time.process_time())
         if start.snapshot is None:
-            group = ChainGroup.start(models, settings, start.seed, start.theta)
+            group = LatentFunctionsGibbs.start(models, settings, start.seed, start.theta)
             if not _warm_up(group, settings, start.number, stop, progress):
                 return []
             for drawn, own in zip(draws, group.costs(), strict=True):
@@ -108,7 +108,7 @@ def run_chain(
             sampling = _Sampling(group, settings, draws, group.costs())
             sampling.take_snapshot()
         else:
-            group = ChainGroup.restore(models, settings, start.snapshot)
+            group = LatentFunctionsGibbs.restore(models, settings, start.snapshot)
             # What it takes to restore the chain is none of its costs, but for the time.
             before = [replace(own, seconds=seconds.seconds) for own in group.costs()]
             sampling = _Sampling(group, settings, draws, before, start.n_done)
@@ -120,7 +120,7 @@ def run_chain(
 
 
 def _warm_up(
-    group: ChainGroup,
+    group: LatentFunctionsGibbs,
     settings: SamplerSettings,
     number: int,
     stop: StopSignal,
@@ -142,7 +142,7 @@ class _Sampling:
 
     Attributes
     ----------
-    group : ChainGroup
+    group : LatentFunctionsGibbs
         The warm chain.
     settings : SamplerSettings
         How it runs.
@@ -154,7 +154,7 @@ class _Sampling:
         Iterations after the warm-up.
     """
 
-    group: ChainGroup
+    group: LatentFunctionsGibbs
     settings: SamplerSettings
     draws: list[ChainDraws]
     before: list[Costs]
@@ -180,7 +180,7 @@ class _Sampling:
             self.draws[0].snapshots = [snapshot]
 
     def account(self) -> None:
-        """Write down what this part cost, and how often theta moved since the warm-up."""
+        """Record the costs of this part, and how often theta moved since the warm-up."""
         for drawn, chain, before in zip(self.draws, self.group.chains, self.before, strict=True):
             drawn.sampling = chain.costs() - before
             drawn.moved, drawn.gave_up = chain.n_moved / max(self.n_done, 1), chain.gave_up

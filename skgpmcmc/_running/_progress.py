@@ -14,18 +14,18 @@ from typing import Any, NamedTuple
 
 from .._serialization import replace_file
 
-# Reports of a chain that is fast.
+# The number of reports of a fast chain.
 N_REPORTS = 20
-# At most that long is a chain silent that is slow: a bar moves, and says that there is life.
+# The longest time between two reports of a slow chain, so that its bar keeps moving.
 _SECONDS_BETWEEN_REPORTS = 1.0
-# Lines that are printed of it.
+# The number of lines that are printed for each chain.
 _N_LINES = 5
 _SECONDS_BETWEEN_LOOKS = 0.2
 _PREFIX = "progress-"
 
 
 class Report(NamedTuple):
-    """How far a chain is.
+    """The progress of one chain.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Report(NamedTuple):
     moved: float
 
 
-# What it returns says whether the chains are to stop.
+# A function that receives reports; it returns True to stop the chains.
 Listener = Callable[[Report], bool | None]
 
 
@@ -110,7 +110,7 @@ class ProgressSender:
 
 
 class Audience:
-    """Passes reports on to all listeners, one at a time: those that tell of progress.
+    """Passes reports of progress on to all listeners, one at a time.
 
     Parameters
     ----------
@@ -134,7 +134,8 @@ class Audience:
     def __call__(self, report: Report) -> None:
         """Tell the listeners."""
         with self._lock:
-            # A chain that goes on from an earlier state does again what was told of.
+            # A chain that continues from an earlier state repeats iterations that were reported
+            # before.
             if self.error is not None or report.n_done <= self._n_done.get(report.chain, -1):
                 return
             self._n_done[report.chain] = report.n_done

@@ -35,7 +35,7 @@ _SECONDS_OF_A_ROUND = 10.0
 
 
 def next_look(n_done: int, n_in_all: int) -> int:
-    """Return at which iteration after the warm-up draws are looked at next.
+    """Return the iteration after the warm-up at which the draws are examined next.
 
     After 50, 100, 200, 350, 550, ... iterations: the intervals are 50, 50, 100, 150, 200, ..., and
     depend on nothing else, so that a fit that is stopped then has the same draws everywhere.
@@ -54,7 +54,7 @@ def next_look(n_done: int, n_in_all: int) -> int:
 
 @dataclass
 class RunningChain:
-    """One chain, as far as it is known between two rounds.
+    """The state of one chain between two rounds.
 
     Attributes
     ----------
@@ -88,12 +88,12 @@ class RunningChain:
         return bool(self.draws[0].snapshots) or self.draws[0].n_kept > 0
 
     def n_done(self, thin: int) -> int:
-        """Return how many iterations after the warm-up are behind it."""
+        """Return how many iterations after the warm-up are done."""
         last = max((s.iteration for s in self.draws[0].snapshots), default=0)
         return max(self.draws[0].n_kept * thin, last)
 
     def start(self) -> RoundStart:
-        """Return from where the next round goes on."""
+        """Return the starting point of the next round."""
         snapshot = next(iter(self.draws[0].snapshots[-1:]), None)
         return RoundStart(self.number, self.seed, self.theta, snapshot)
 
@@ -213,14 +213,14 @@ class _Rounds:
             for number in self._advanced(chains, end):
                 del missing[number]
         except BrokenExecutor as error:
-            reason = f"died: killed by somebody, or by the system for want of memory ({error})"
+            reason = f"died; most likely its process was killed or ran out of memory ({error})"
         # Ctrl-C may end a worker that is just starting: that is no death, and all chains stop.
         if not missing or self.stop.is_set():
             return
         warn_user(
             f"{_names(list(missing)[: self.workers.n_at_once], 'or').capitalize()} {reason}. All "
-            f"chains that had not ended ({len(missing)}) run once more, one at a time; no draw "
-            "changes.",
+            f"chains that had not ended ({len(missing)}) run once more, one at a time; the draws "
+            "do not change.",
             UserWarning,
         )
         for number, chain in missing.items():
@@ -270,7 +270,7 @@ def _warn_of_files(chains: Sequence[RunningChain]) -> None:
 def _connections(
     listeners: Sequence[Listener], settings: SamplerSettings
 ) -> Iterator[tuple[StopSignal, ProgressSender]]:
-    """Make what connects chains with the user, for as long as they run.
+    """Create the connections between chains and the user, for as long as they run.
 
     Raises
     ------

@@ -30,7 +30,7 @@ class RoundTask(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a round of a chain: no draws where there was not enough memory."""
+    """The result of a round of a chain; without draws where there was not enough memory."""
 
     chain: int
     draws: list[ChainDraws] | None
@@ -84,7 +84,7 @@ class Workers:
         self._parallel = self._stack.enter_context(parallel)
 
     def run(self, tasks: Sequence[RoundTask]) -> Iterator[Outcome]:
-        """Yield what comes of rounds, each as it ends.
+        """Yield the results of rounds, each as it ends.
 
         Raises
         ------

@@ -31,17 +31,17 @@ from ._settings import SamplerSettings, initial_widths
 _BATCH = 5
 # Updates of the latent variables, at the first theta, before the chain starts.
 _N_FIRST_UPDATES = 100
-# The share of the warm-up after which trajectories may be given up; slices need the rest of it to
-# find their widths. Those that fail later are given up at its end.
+# The share of the warm-up after which trajectories may be given up: slice sampling needs the rest
+# to find its widths. Trajectories that fail later are given up at the end of the warm-up.
 _FIRST_LOOK = 0.6
-# Before the first trajectory, where these move the latent variables too: draws from the prior
-# that are tried beside the first, and sweeps of slices.
+# For trajectories that move the latent variables too, before the first one: the number of further
+# draws from the prior that are tried as a start, and of sweeps of slice sampling.
 _N_OTHER_STARTS, _N_FIRST_SWEEPS = 10, 20
 
 
 @dataclass(frozen=True)
 class ChainSnapshot:
-    """All that the future of a chain depends on, but its generator.
+    """Everything that the later draws of a chain depend on, except its random generator.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Chain:
         if representation.adaptation is not None and frozen is not None:
             representation.adaptation.frozen = frozen
         self.represent(representation)
-        # Where the chain has been since its representation was adapted last.
+        # The values of theta since the representation was last adapted.
         self._visited: list[Array] = []
         approximates = supports(workspace.structure, ApproximateMarginalRepresentation)
         self._n_approximate = settings.n_approximate if approximates else 0
@@ -125,12 +125,12 @@ class Chain:
         n_adapted = n_warmup - self._n_approximate
         self.trajectories = Trajectories(self.representation, settings.path_length, n_adapted)
         self._adaptations = {self._n_approximate, n_warmup // 4, n_warmup // 2, n_warmup}
-        if representation.carries_latents:
+        if representation.updates_latents_jointly:
             # Step sizes belong to the coordinates: these do not change at the end.
             self._adaptations = {3 * n_warmup // 10, 6 * n_warmup // 10}
 
     def represent(self, representation: Representation) -> None:
-        """Hold from now on what another representation holds.
+        """Change to another representation.
 
         Raises
         ------
@@ -169,14 +169,14 @@ class Chain:
         if settings.proposal is not None and len(workspace.layout):
             check_proposal(settings.proposal, chain.state.theta)
         chain.update_latents(_N_FIRST_UPDATES)
-        if chain.representation.carries_latents:
+        if chain.representation.updates_latents_jointly:
             chain._approach(0 if theta is not None else _N_OTHER_STARTS)
         return chain
 
     def _approach(self, n_other_starts: int) -> None:
-        """Begin where trajectories can: where f is flat, or far from the data, they get lost.
+        """Find a start for trajectories, which fail where f is flat or far from the data.
 
-        At the best of several draws from the prior, moved by slices.
+        It is the best of several draws from the prior, moved by slice sampling.
         """
         for _ in range(n_other_starts):
             other = self.workspace.initial_state(self._rng)
@@ -210,7 +210,7 @@ class Chain:
                 self.representation.adaptation.observe(self.state)
 
     def _adapt_representation(self) -> None:
-        """Adapt the representation to where the chain has been since the last time."""
+        """Adapt the representation to the states since it was last adapted."""
         if self._visited:
             held, theta = self.representation, np.median(self._visited, axis=0)
             if held.adaptation is not None:
@@ -218,7 +218,7 @@ class Chain:
             self._visited.clear()
 
     def end_warm_up(self) -> None:
-        """Freeze what was adapted."""
+        """End all adaptation."""
         if self.settings.n_warmup in self._adaptations:
             self._adapt_representation()
         self.trajectories.tuner.freeze()
@@ -237,7 +237,7 @@ class Chain:
         workspace = model.workspace(settings.hamiltonian)
         # Copies: the snapshot's arrays may be on a file that its owner is going to replace.
         state = workspace.state_at(np.array(snapshot.theta), np.array(snapshot.whitened))
-        # The chain stood there, at the same numbers.
+        # The chain has been at this state, so it has a factor.
         assert state is not None
         chain = cls(workspace, settings, rng, state, copy.deepcopy(snapshot.frozen))
         chain.widths = copy.deepcopy(snapshot.widths)
@@ -247,7 +247,7 @@ class Chain:
         return chain
 
     def snapshot(self) -> ChainSnapshot | None:
-        """Forget rounding errors of the past, and return all that the future depends on.
+        """Remove accumulated rounding errors, and return everything that later draws depend on.
 
         The covariance is constructed afresh from theta, as `restore` constructs it. None
         where that fails in floating point: the chain goes on as it was.
@@ -267,7 +267,7 @@ class Chain:
         )
 
     def condition_on(self, others: list[Array]) -> None:
-        """Let the likelihood be that given the latent variables of other chains."""
+        """Condition the likelihood on the latent variables of other chains."""
         self.workspace.likelihood.condition_on(others)
         self.state.log_likelihood = self.workspace.log_likelihood(
             self.state.latent, self.state.params
@@ -302,17 +302,17 @@ class Chain:
             self.widths.record(moves)
 
     def _follows_trajectories(self) -> bool:
-        """Return whether theta moves along trajectories as the chain is now."""
+        """Return whether theta now moves along Hamiltonian trajectories."""
         held = self.representation
         wanted = self.settings.hamiltonian and held.has_gradient and not self.gave_up
-        return held.carries_latents or wanted
+        return held.updates_latents_jointly or wanted
 
     def _give_up_trajectories(self) -> None:
-        """Go on with slices if trajectories fail, which the warm-up alone may decide."""
-        can_slice = not self.representation.carries_latents
+        """Change to slice sampling if trajectories fail; only allowed in the warm-up."""
+        can_slice = not self.representation.updates_latents_jointly
         if can_slice and self._follows_trajectories() and self.trajectories.failed():
             self.gave_up = True
-            # Those of the trajectories' moves may be far too narrow.
+            # Widths learnt from the moves of trajectories may be far too narrow.
             self.widths = WidthAdapter(self._prior_widths)
 
     def _slice_in_turn(self) -> None:
@@ -342,7 +342,7 @@ class Chain:
             self.state = before
 
     def _update_whitened(self) -> None:
-        """Update what needs no factorisation in f = m + L z, with z held fixed."""
+        """Update elements of theta that need no factorisation, with z = L^-1 (f - m) fixed."""
         indices = self._held
         if self.settings.whitened_updates:
             n_kernel = self.workspace.layout.n_kernel

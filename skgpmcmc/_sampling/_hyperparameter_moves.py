@@ -99,17 +99,18 @@ def propose_theta(conditional: Conditional, proposal: Proposal, rng: np.random.G
         conditional.accept()
 
 
-# Leapfrog steps of a trajectory at most; fewer in the warm-up, where the first steps are small.
-# With latent variables short ones lose themselves where f is flat, long before the posterior.
+# The largest number of leapfrog steps of a trajectory; it is smaller in the warm-up, whose first
+# steps are small. Trajectories that move latent variables need more: short ones would stay where f
+# is flat, and never reach the bulk of the posterior.
 _MOST_STEPS, _MOST_WARM_UP_STEPS, _MOST_WARM_UP_STEPS_WITH_LATENTS = 50, 10, 25
-# Trajectories fail if fewer of them are accepted of late. The step size is tuned for 0.7.
+# Trajectories have failed if their recent acceptance rate is lower. The target is 0.7.
 _LOWEST_ACCEPTANCE = 0.3
-# Trajectories of one metric before that can be said.
+# The fewest trajectories with one metric before their acceptance rate is judged.
 _FEWEST_TO_JUDGE = 15
 
 
 class Trajectories:
-    """Updates theta as a whole, and z with it where a representation carries that.
+    """Updates theta as a whole, together with latent variables for `joint-post`.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ class Trajectories:
     Attributes
     ----------
     tuner : HamiltonianTuner
-        Step sizes of the coordinates of theta, then of what it carries.
+        Step sizes of the coordinates of theta, then of the latent variables updated with it.
     """
 
     def __init__(
@@ -133,16 +134,16 @@ class Trajectories:
         self._free = representation.free
         self._priors = [workspace.layout.priors[i] for i in self._free]
         self._path_length = representation.path_length if path_length is None else path_length
-        n_carried = 0
+        n_latent = 0
         self._most_warm_up_steps = _MOST_WARM_UP_STEPS
-        if representation.carries_latents:
-            n_carried = workspace.model.n_latent
+        if representation.updates_latents_jointly:
+            n_latent = workspace.model.n_latent
             self._most_warm_up_steps = _MOST_WARM_UP_STEPS_WITH_LATENTS
-        self.tuner = HamiltonianTuner(len(self._free) + n_carried, n_warmup)
+        self.tuner = HamiltonianTuner(len(self._free) + n_latent, n_warmup)
 
     @cached_property
     def _coordinates(self) -> NormalCoordinates:
-        """Quantiles of every prior take time: only trajectories pay for them."""
+        """Computed when first needed: it takes quantiles of every prior."""
         return NormalCoordinates(self._priors)
 
     def step(self, conditional: Conditional, rng: np.random.Generator, adapt: bool) -> None:
@@ -161,7 +162,7 @@ class Trajectories:
             tuner.record(result.point.value, result.acceptance)
 
     def failed(self) -> bool:
-        """Return whether the trajectories of late are of no use.
+        """Return whether recent trajectories have failed.
 
         Nearly all are rejected, or the longest ones have steps so small that they lead nowhere:
         the tuning has found no step size that serves the whole posterior.
@@ -181,24 +182,24 @@ class Trajectories:
 
         def point(position: Array, values: Array, log_density: Callable[[], float]) -> Point | None:
             u = position[:n_free]
-            slope = coordinates.slope(u)
-            log_prior, prior_gradient = coordinates.log_prior(u, values, slope)
+            derivative = coordinates.derivative(u)
+            log_prior, prior_gradient = coordinates.log_prior(u, values, derivative)
             if not log_prior > -math.inf:
                 return None
             total = log_prior + log_density()
             if not total > -math.inf:
                 return None
             gradient = conditional.gradient()
-            along_u = prior_gradient + slope * gradient[free]
+            along_u = prior_gradient + derivative * gradient[free]
             return Point(position, total, np.concatenate([along_u, gradient[len(theta) :]]))
 
         def evaluate(position: Array) -> Point | None:
             proposal = theta.copy()
             proposal[free] = coordinates.to_theta(position[:n_free])
-            carried = position[n_free:]
+            latents = position[n_free:]
             return point(
-                position, proposal[free], lambda: conditional.evaluate_with(proposal, carried)
+                position, proposal[free], lambda: conditional.evaluate_joint(proposal, latents)
             )
 
-        position = np.concatenate([coordinates.from_theta(theta[free]), conditional.carried])
+        position = np.concatenate([coordinates.from_theta(theta[free]), conditional.joint_position])
         return evaluate, point(position, theta[free], lambda: conditional.log_density)

@@ -1,4 +1,4 @@
-"""Chains that are coupled through their likelihood, one for each latent function."""
+"""Gibbs sampling of several latent functions that share a likelihood: one chain for each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._settings import SamplerSettings
 
 @dataclass(frozen=True)
 class GroupSnapshot:
-    """All that the future of coupled chains depends on.
+    """Everything that the later draws of the chains of several latent functions depend on.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class GroupSnapshot:
     chains: list[ChainSnapshot]
 
 
-class ChainGroup:
+class LatentFunctionsGibbs:
     """One or several latent functions, each updated given the others.
 
     Parameters
@@ -58,7 +58,7 @@ class ChainGroup:
         settings: SamplerSettings,
         seed: np.random.SeedSequence,
         theta: Array | None = None,
-    ) -> ChainGroup:
+    ) -> LatentFunctionsGibbs:
         """Start the chains at theta, or at draws from the priors."""
         rng = np.random.default_rng(seed)
         chains = [Chain.start(model, settings, rng, theta) for model in _own_likelihoods(models)]
@@ -70,7 +70,7 @@ class ChainGroup:
         models: Sequence[LatentGaussianModel],
         settings: SamplerSettings,
         snapshot: GroupSnapshot,
-    ) -> ChainGroup:
+    ) -> LatentFunctionsGibbs:
         """Return the chains as they were when the snapshot was taken, bit for bit."""
         rng = np.random.default_rng()
         rng.bit_generator.state = snapshot.rng_state
@@ -78,7 +78,7 @@ class ChainGroup:
         return cls([Chain.restore(model, settings, rng, chain) for model, chain in pairs], rng)
 
     def snapshot(self, iteration: int) -> GroupSnapshot | None:
-        """Return all that the future depends on, if all chains can; see `Chain.snapshot`."""
+        """Return what later draws depend on, None if a chain cannot; see `Chain.snapshot`."""
         chains = []
         for chain in self.chains:
             snapshot = chain.snapshot()
@@ -93,7 +93,7 @@ class ChainGroup:
             chain.warm_up(iteration)
 
     def end_warm_up(self) -> None:
-        """Freeze what the warm-up adapted."""
+        """End all adaptation."""
         for chain in self.chains:
             chain.end_warm_up()
 
@@ -125,7 +125,7 @@ class ChainGroup:
 
 
 def _own_likelihoods(models: Sequence[LatentGaussianModel]) -> list[LatentGaussianModel]:
-    """Return the models, each with a likelihood that its chain may condition on others."""
+    """Return the models, each with its own copy of the likelihood, which conditioning changes."""
     if len(models) == 1:
         return list(models)
     copies = [copy.copy(model) for model in models]

@@ -1,4 +1,4 @@
-"""Updates of the latent variables given theta: ellipses around two Gaussians."""
+"""Updates of the latent variables given theta, by elliptical slice sampling."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def update_latents_around_approximation(
     centre_z = pseudo.colour(np.zeros_like(projection), projection)
     centre = state.mean + factor.colour(centre_z)
     # Derivative of the log of the sites at the centre: large terms have cancelled in it.
-    slope = shift - precision * centre
+    gradient = shift - precision * centre
     omega = np.asfortranarray(rng.standard_normal((n_updates, factor.n)).T)
     auxiliary_z = pseudo.colour_columns(omega)
     auxiliary = factor.colour_columns(auxiliary_z)
@@ -74,10 +74,10 @@ def update_latents_around_approximation(
     def log_ratio(deviation: Array) -> float:
         nonlocal log_likelihood
         log_likelihood = workspace.log_likelihood(centre + deviation, params)
-        return log_likelihood - _log_sites(deviation, precision, slope)
+        return log_likelihood - _log_sites(deviation, precision, gradient)
 
     deviation, whitened = state.latent - centre, state.whitened - centre_z
-    current = state.log_likelihood - _log_sites(deviation, precision, slope)
+    current = state.log_likelihood - _log_sites(deviation, precision, gradient)
     for i in range(n_updates):
         result = elliptical_slice_step(log_ratio, deviation, current, auxiliary[:, i], rng)
         if result.moved:
@@ -87,9 +87,9 @@ def update_latents_around_approximation(
     state.latent, state.whitened = centre + deviation, centre_z + whitened
 
 
-def _log_sites(deviation: Array, precision: Array, slope: Array) -> float:
-    """Return the log of the sites relative to the point at which they have the slope."""
-    return float((slope - 0.5 * precision * deviation).dot(deviation))
+def _log_sites(deviation: Array, precision: Array, gradient: Array) -> float:
+    """Return the log of the sites relative to the point where they have that gradient."""
+    return float((gradient - 0.5 * precision * deviation).dot(deviation))
 
 
 def draw_prior_latents(factor: Factor, n: int, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""Where model and settings meet: whether they go together, asked once, before chains run."""
+"""Check once, before chains run, whether a model and its sampler settings go together."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from ._settings import SamplerSettings
 
 
 def plan(model: LatentGaussianModel, settings: SamplerSettings) -> LatentGaussianModel:
-    """Return the model as its chains take it, with a structure that the representation can use.
+    """Return the model with a covariance structure that the representation can use.
 
-    Chains ask nothing of this again.
+    Chains do not repeat these checks.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How a chain runs, and how wide its first brackets are."""
+"""Settings of a chain, and the initial widths of its slice sampling."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..updates import Proposal
 
 # Prior mass left outside the initial bracket where the support is unbounded.
 _TAIL = 0.005
-# Of the numbers of iterations and updates, the least that there may be.
+# The smallest allowed value of each whole number.
 _LEAST = {
     "n_warmup": 0,
     "n_draws": 1,
@@ -108,7 +108,7 @@ class SamplerSettings:
         return self.n_warmup + self.n_draws * self.thin
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be run; see Raises of the class."""
+        """Raise an error for settings that cannot be run; see Raises of the class."""
         check_is_representation(self.representation)
         self._check_numbers()
         for name in _SWITCHES:
@@ -135,14 +135,14 @@ class SamplerSettings:
                 )
 
     def _check_update(self) -> None:
-        """Raise an error unless theta moves in one way that there is."""
+        """Raise an error unless exactly one existing update of theta is chosen."""
         proposal, kind = self.proposal, representation_class(self.representation)
         if proposal is not None and (isinstance(proposal, type) or not callable(proposal)):
             raise TypeError(
                 "proposal must be None or a callable that takes (theta, rng), such as "
                 f"skgpmcmc.updates.RandomWalk(0.1); got {proposal!r}."
             )
-        if proposal is not None and (self.hamiltonian or kind.carries_latents):
+        if proposal is not None and (self.hamiltonian or kind.updates_latents_jointly):
             raise ValueError(
                 f"representation={self.representation!r} with hamiltonian={self.hamiltonian} "
                 "moves theta along trajectories, and a proposal would move it too. Set "
@@ -159,16 +159,16 @@ class SamplerSettings:
 
 
 def recorded(settings: SamplerSettings) -> dict[str, Any]:
-    """Return what a trace says of how its chains ran.
+    """Return the settings that a trace stores.
 
-    All but the number of draws; of a proposal, only whether there is one.
+    These are all but the number of draws; of a proposal, only whether there is one.
     """
     values = {name: value for name, value in vars(settings).items() if name != "n_draws"}
     return values | {"proposal": settings.proposal is not None}
 
 
 def _has_trajectories(kind: type[Representation]) -> bool:
-    return kind.has_gradient or kind.carries_latents
+    return kind.has_gradient or kind.updates_latents_jointly
 
 
 def initial_widths(layout: ParameterLayout, width: float | None) -> Array:

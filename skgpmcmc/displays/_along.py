@@ -75,15 +75,15 @@ class Line(NamedTuple):
         n_points : int or None
             None is as many as it takes.
         """
-        x, seen = self._spread(FEWEST if n_points is None else n_points)
+        x, seen = self._line(FEWEST if n_points is None else n_points)
         numbers = self._numbers(seen)
         if n_points is None and numbers is not None:
             needed = points_needed(self.fitted.estimator, numbers)
             if needed > FEWEST:
-                return self._spread(needed)
+                return self._line(needed)
         return x, seen
 
-    def _spread(self, n_points: int) -> tuple[Array, Any]:
+    def _line(self, n_points: int) -> tuple[Array, Any]:
         values = self.observed()
         x = np.linspace(np.nanmin(values), np.nanmax(values), n_points)
         rows = rows_along(self.X, self.columns, self.values, self.which, x)

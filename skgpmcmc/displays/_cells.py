@@ -22,7 +22,7 @@ from ._resolution import points_needed
 from ._training import training_edges, training_rows
 
 _N_CURVE, _N_MAP = 300, 40
-# Rows that take up less of a grid are no centres of its cells.
+# Rows that take up a smaller share of a grid are not taken for centres of its cells.
 _SMALLEST_SHARE = 0.2
 # Steps between centres that differ by a smaller share are equal, to the eye.
 _UNEVEN = 0.01
@@ -50,7 +50,7 @@ def _points_of_grid(cells: EventGrid) -> Array:
     return np.linspace(cells.edges[0][0], cells.edges[0][-1], _N_CURVE)[:, None]
 
 
-def spread_over(points: Array, events: Array | None) -> Array:
+def points_covering(points: Array, events: Array | None) -> Array:
     """Return points all over training inputs and events; the inputs where they are cells."""
     if points.shape[1] == 2 and find_cells(points) is not None:
         return points
@@ -66,7 +66,7 @@ def spread_over(points: Array, events: Array | None) -> Array:
 
 
 def check_number_of_columns(n_columns: int) -> None:
-    """Raise a ValueError for columns that no picture has axes for."""
+    """Raise a ValueError unless there are one or two columns, which can be drawn."""
     if n_columns not in (1, 2):
         raise ValueError(
             f"IntensityDisplay draws one or two columns; got {n_columns}. PredictiveDisplay "
@@ -138,7 +138,7 @@ def find_cells(centres: Array) -> tuple[Grid, NDArray[np.intp]] | None:
 
 
 def get_cells(centres: Array) -> tuple[Grid, NDArray[np.intp]]:
-    """Return what `find_cells` does; raise a ValueError where it finds none."""
+    """Return the result of `find_cells`; raise a ValueError where it finds no cells."""
     _check_vary(centres)
     found = find_cells(centres)
     if found is None:

@@ -83,8 +83,8 @@ def find_column(feature: Any, names: list[str]) -> int:
     found = _find(feature, names)
     if not found:
         raise ValueError(
-            f"feature must be a column out of {some_of(names)}, by its name, or by its number "
-            f"from 0 to {len(names) - 1}; got {feature!r}."
+            f"feature must be the name of a column ({some_of(names)}), or its number, from 0 to "
+            f"{len(names) - 1}; got {feature!r}."
         )
     return _only("feature", feature, found)
 
@@ -102,8 +102,8 @@ def _find(feature: Any, names: list[str]) -> list[int]:
 def _only(parameter: str, feature: Any, found: list[int]) -> int:
     if len(found) > 1:
         raise ValueError(
-            f"{parameter} must say which column; {feature!r} is the name of columns "
-            f"{', '.join(map(str, found))}. Give its number."
+            f"{parameter} must name a single column, but columns {', '.join(map(str, found))} all "
+            f"have the name {feature!r}. Give the number of one."
         )
     return found[0]
 
@@ -144,8 +144,8 @@ def held_at(held: Any, columns: list[Column], names: list[str]) -> list[Any]:
         found = _find(feature, names)
         if not found:
             raise ValueError(
-                f"held has {feature!r}, which is no column out of {some_of(names)}, nor the "
-                f"number of one, from 0 to {len(names) - 1}."
+                f"held has the key {feature!r}, which is neither the name of a column "
+                f"({some_of(names)}) nor its number, from 0 to {len(names) - 1}."
             )
         i = _only("held", feature, found)
         values[i] = _check_held(columns[i], names[i], value)
@@ -165,7 +165,7 @@ def _check_held(column: Column, name: str, value: Any) -> Any:
         row = _row_of(column.levels, [value])
         if row is None:
             some = column.levels.drop_duplicates().tolist()[:_N_NAMED]
-            raise ValueError(f"held must have a value of {name!r}, out of {some}; got {value!r}.")
+            raise ValueError(f"held must have a value of {name!r}, such as {some}; got {value!r}.")
         return row
     if not isinstance(value, Real):
         raise ValueError(f"held must have a number for {name!r}; got {value!r}.")

@@ -50,8 +50,8 @@ def convert_edges(edges: Sequence[Array], convert: Callable[[Array], Any]) -> tu
             found.append((axis, values))
     if len(found) != 1:
         raise ValueError(
-            "convert must change with one column, for a map, that of dates for example; it "
-            f"changes with {'both' if found else 'neither'}."
+            "convert must change with one column of a map only, for example the dates; it changes "
+            f"with {'both' if found else 'neither'}."
         )
     return found[0]
 
@@ -61,8 +61,8 @@ def convert_rows(rows: Array, convert: Callable[[Array], Any]) -> Any:
     values = np.asarray(convert(rows))
     if values.shape != (len(rows),):
         raise ValueError(
-            "convert must return a value for each row, for a map: what the axis of one of the two "
-            f"columns shows, as EventGrid.to_dates does. Given rows of shape {rows.shape} it "
+            "convert must return a value for each row: for a map, the value that the axis of one "
+            f"column shows, as EventGrid.to_dates does. Given rows of shape {rows.shape} it "
             f"returned the shape {values.shape}."
         )
     return values

@@ -16,9 +16,9 @@ _GOLDEN = 0.6180339887498949
 # Where data of the classes 0 and 1 are drawn, outside of the probabilities.
 _STRIP, _STRIP_HEIGHT = 0.03, 0.08
 _ROW_HEIGHT = 0.04
-# Of the band of new data.
+# Colour of the band of new data.
 _NEW = "#E6E6E6"
-# Of events, in units of the axis.
+# Length of the marks of events, in units of the axis.
 _RUG = 0.02
 
 Artists = tuple[list[Any], list[Any], list[Any]]

@@ -107,7 +107,7 @@ def _make_room(ax: Any, figsize: tuple[float, float]) -> None:
     from matplotlib.figure import Figure
 
     figure = ax.figure
-    if not isinstance(figure, Figure):  # a part of one, which its owner has laid out
+    if not isinstance(figure, Figure):  # a subfigure, whose layout its owner has chosen
         return
     if figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")

@@ -16,8 +16,8 @@ from ._cells import (
     check_threshold,
     fine_curve,
     no_warning_of_names,
+    points_covering,
     rate_points,
-    spread_over,
     transformed,
     warn_of_sizes,
     were_fitted,
@@ -250,7 +250,7 @@ class IntensityDisplay:
         if events is not None:
             events = check_events(fitted, X, events, n_columns)
         if X is None:
-            points = spread_over(points, events)
+            points = points_covering(points, events)
         what: dict[str, Any] = {
             "threshold": check_threshold(threshold),
             "events": events,

@@ -16,7 +16,7 @@ from ._conversions import Convert, are_dates, check_convert, convert_edges, conv
 from ._figures import panels
 from ._style import BLUE, ORANGE, concise_dates, plain_numbers
 
-# Where a colour bar is, in units of its map.
+# Position of a colour bar, in units of its map.
 _BAR = (1.03, 0.0, 0.045, 1.0)
 # Letters of a colour bar's label for each inch of the bar, and in a line of it at least.
 _LETTERS, _SHORTEST_LINE = 11.5, 26

@@ -1,4 +1,4 @@
-"""What each kind of estimator predicts, and what that is compared with, as curves."""
+"""Predictions of each kind of estimator, and the data to compare them with, as curves."""
 
 from __future__ import annotations
 

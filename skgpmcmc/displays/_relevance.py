@@ -1,4 +1,4 @@
-"""Which columns matter: length scales in units of the columns' spread."""
+"""Which columns matter: length scales in units of the columns' standard deviations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from .._checks import check_whole
 from .._linalg import Array
 from ..estimators._inputs import interval_ends
-from ..priors._data_scaled import varying_spread
+from ..priors._data_scaled import column_std
 from ..trace import Trace
 from ._checks import Fitted, as_matrix, check_levels, unwrap
 from ._figures import require_matplotlib, single_axes
@@ -21,7 +21,8 @@ from ._text import as_label, as_legend_label, quote_levels, wrap
 _LONGEST_NAME = 32
 # Letters of classes of which four fit in a line of the legend.
 _FOUR_IN_A_LINE = 14
-# Of the lines of intervals: the widest one, what each next one adds at most, and all of them.
+# Line widths of intervals: of the widest interval, and the largest increase for each further one
+# and for all of them.
 _THIN, _STEP, _STEPS = 1.2, 1.8, 5.4
 # Inches of a row, and of each further function in it.
 _ROW, _FUNCTION = 0.24, 0.14
@@ -174,16 +175,16 @@ class RelevanceDisplay:
         fitted = unwrap(caller, estimator)
         traces, labels = fitted.functions()
         name = _length_scales(fitted, traces[0], hyperparameter)
-        spread = _spread(fitted, X)
+        std = _column_std(fitted, X)
         where = traces[0].layout.groups[name]
         tails = interval_ends(levels[0])
         priors = traces[0].layout.priors[where]
         longest_first = [[np.exp(prior.quantile(p)) for p in tails[::-1]] for prior in priors]
         display = cls(
-            np.array([spread / np.exp(trace.all_theta()[:, where]) for trace in traces]),
+            np.array([std / np.exp(trace.all_theta()[:, where]) for trace in traces]),
             feature_names=fitted.columns(feature_names),
             labels=labels,
-            prior=spread[:, None] / np.array(longest_first),
+            prior=std[:, None] / np.array(longest_first),
             confidence_levels=levels,
         )
         return display.plot(ax, max_features=max_features)
@@ -300,7 +301,7 @@ def _length_scales(fitted: Fitted, trace: Trace, wanted: str | None) -> str:
     return found[0] if wanted is None else wanted
 
 
-def _spread(fitted: Fitted, X: Any) -> Array:
+def _column_std(fitted: Fitted, X: Any) -> Array:
     """Return the standard deviation of each column; NaN for one that is, or was, constant."""
     estimator = fitted.estimator
     rows = estimator.X_train_
@@ -308,16 +309,16 @@ def _spread(fitted: Fitted, X: Any) -> Array:
         rows = fitted.transform(X)
         as_matrix("X", rows)  # in our words; scikit-learn compares the columns with those of fit
         rows = validate_data(estimator, rows, dtype=np.float64, reset=False)
-    spread = varying_spread(as_matrix("X", rows))
-    assert spread is not None  # it is a matrix of numbers
+    std = column_std(as_matrix("X", rows))
+    assert std is not None  # it is a matrix of numbers
     # The posterior of a length scale is its prior where `fit` saw a constant, whatever varies now.
-    learnt = varying_spread(as_matrix("X", estimator.X_train_))
+    learnt = column_std(as_matrix("X", estimator.X_train_))
     assert learnt is not None
-    varies = (spread > 0.0) & (learnt > 0.0)
+    varies = (std > 0.0) & (learnt > 0.0)
     if not varies.any():
         n_rows = f"{len(rows)} row{'s' * (len(rows) > 1)}"
         raise ValueError(
-            f"X must have a column that varies, for its standard deviation is the unit; got "
-            f"{n_rows} in which all are constant, or were in the rows that the model was fitted to."
+            f"X must have a column that varies in X and in the rows of fit, because the relevance "
+            f"of a column is in units of its standard deviation; got {n_rows} without one."
         )
-    return np.where(varies, spread, np.nan)
+    return np.where(varies, std, np.nan)

@@ -11,11 +11,11 @@ import numpy as np
 
 from .._linalg import Array
 
-# Of Okabe and Ito, safe for the colour-blind; their yellow is too pale for lines on white.
+# Colours of Okabe and Ito, safe for the colour-blind; their yellow is too pale for lines on white.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 BLUE, ORANGE = COLOURS[0], COLOURS[3]
 GREY, PALE_GREY = "0.35", "0.8"
-# Of nested intervals, the widest one first.
+# Colours of nested intervals, the widest one first.
 BLUES = ("#D6E8F4", "#9CC7E2", "#5FA3CF")
 SMALL = 8
 # Lines of a column of a legend; letters of a line of one that stands inside of the axes.

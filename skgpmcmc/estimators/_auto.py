@@ -68,7 +68,7 @@ def training_structure(
 
 
 def pays(grid: Grid, n_rows: int, update: Any) -> bool:
-    """Return whether effective draws are sooner had on a grid than with dense matrices.
+    """Return whether a grid gives effective draws faster than dense matrices.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def follows_trajectories(
         If ``"hmc"`` is asked for, and the representation or the kernel has no gradient, or
         anything else for a representation that only moves along trajectories.
     """
-    if representation_class(representation).carries_latents:
+    if representation_class(representation).updates_latents_jointly:
         _check_trajectories(update, representation)
         return True
     if update == "hmc":
@@ -227,7 +227,7 @@ def other_moves(representation: str | float, update: Any) -> str:
         ``"slice"``, ``"hmc"``, ``"hmc and slice"`` or the proposal: the one in use.
     """
     slices = 'hyperparameter_update="slice"'
-    if representation_class(representation).carries_latents:
+    if representation_class(representation).updates_latents_jointly:
         return f'representation="prior-white" with {slices}'
     if update in ("hmc", "hmc and slice"):
         return slices

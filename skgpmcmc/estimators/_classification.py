@@ -40,7 +40,7 @@ from ._training_rows import Observed
 # a standard deviation of 3 spreads probabilities over (0.003, 0.997); where classes hardly
 # overlap it is ten times as much. The median is between the two.
 _SIGNAL_VARIANCE, _SIGNAL_VARIANCE_SD = 32.0, 2.0
-# Of a constant mean of the latent function.
+# Prior standard deviation of a constant mean of the latent function.
 _MEAN_SD = 2.0
 
 

@@ -93,7 +93,7 @@ def _fault(row: Mapping[str, float], run: Run) -> str:
             f"{row['ess_bulk']:.0f} effective draws (bulk; should be at least {MIN_ESS:.0f})"
         )
     if run.n_draws < _FEWEST_DRAWS:
-        faults.append("too few draws to tell the effective ones")
+        faults.append("too few draws to estimate how many are effective")
     return f" with {' and '.join(faults)}"
 
 

@@ -31,10 +31,10 @@ from ._inputs import (
 from ._rates import check_exposure, check_rate, deviance_of_constant
 from ._training_rows import Observed
 
-# Of the log rate. The tail of the variance v must be lighter than exp(-v / 2), or the
-# mean rate where there are no data, E exp(f), would be infinite.
+# Prior of the variance v of the log rate. Its tail must be lighter than exp(-v / 2): otherwise the
+# mean rate far from the data, E exp(f), would be infinite.
 _SIGNAL_VARIANCE_PRIOR = stats.gamma(1.5, scale=1.5)
-# Of the prior of the mean log rate, around that of a constant rate.
+# Prior standard deviation of the mean log rate, around the log of a constant rate.
 _MEAN_SD = 2.0
 
 

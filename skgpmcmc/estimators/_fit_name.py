@@ -1,4 +1,4 @@
-"""Which fit a warning is about: searches and cross-validations make many."""
+"""A description of a fit for warnings: searches and cross-validations make many fits."""
 
 from __future__ import annotations
 

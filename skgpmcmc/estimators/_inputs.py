@@ -1,4 +1,4 @@
-"""From what users pass to what models take."""
+"""Conversion of the users' arguments to the inputs of models."""
 
 from __future__ import annotations
 

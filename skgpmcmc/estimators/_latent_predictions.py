@@ -15,7 +15,7 @@ from ._base import BaseMCMCGaussianProcess
 
 
 class LatentPredictions(BaseMCMCGaussianProcess):
-    """What estimators predict with: draws, and the latent function; not for direct use."""
+    """Predictions of the latent function, common to all estimators; not for direct use."""
 
     @property
     def _likelihood(self) -> Any:
@@ -73,22 +73,22 @@ class LatentPredictions(BaseMCMCGaussianProcess):
         ValueError
             If a covariance needs more memory than `memory_limit`.
         """
-        check_one_spread(return_std, return_cov)
+        check_one_uncertainty(return_std, return_cov)
         X = self._validate_new(X)
         functions = self._posterior_draws()
         if return_cov:
             check_covariance_memory(functions, X, self.memory_limit)
         moments = latent_covariance if return_cov else latent_moments
-        means, spreads = zip(*(moments(draws, X) for draws in functions), strict=True)
+        means, uncertainties = zip(*(moments(draws, X) for draws in functions), strict=True)
         single = len(functions) == 1
         mean = means[0] if single else np.stack(means, axis=-1)
         if not (return_std or return_cov):
             return mean
-        spread = spreads[0] if single else np.stack(spreads, axis=-1)
-        return mean, np.sqrt(spread) if return_std else spread
+        uncertainty = uncertainties[0] if single else np.stack(uncertainties, axis=-1)
+        return mean, np.sqrt(uncertainty) if return_std else uncertainty
 
 
-def check_one_spread(return_std: bool, return_cov: bool) -> None:
+def check_one_uncertainty(return_std: bool, return_cov: bool) -> None:
     """Raise scikit-learn's error if both are asked for."""
     if return_std and return_cov:
         raise RuntimeError("At most one of return_std or return_cov can be requested.")

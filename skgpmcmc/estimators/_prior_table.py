@@ -122,9 +122,9 @@ def _describe(prior: HyperPrior) -> dict[str, Any]:
 
 def _texts(low: float, median: float, high: float) -> list[str]:
     """Return the quantiles of a prior with as many digits as tell them apart."""
-    both_signs, spread = low < 0.0 < high, high - low
-    values = [0.0 if both_signs and abs(x) < _ROUNDING * spread else x for x in (low, median, high)]
-    finest = exponent(spread) - _N_DIGITS_OF_RANGE
+    both_signs, width = low < 0.0 < high, high - low
+    values = [0.0 if both_signs and abs(x) < _ROUNDING * width else x for x in (low, median, high)]
+    finest = exponent(width) - _N_DIGITS_OF_RANGE
     return [rounded(x, min(_first_digit(x) - _N_DIGITS, finest) + 1) if x else "0" for x in values]
 
 

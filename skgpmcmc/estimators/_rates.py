@@ -10,7 +10,7 @@ from .._checks import check_rows
 from .._linalg import Array
 from ._inputs import number_per_row
 
-# Of the overall rate and its reciprocal, and of weighted counts: more ends in overflow.
+# The largest overall rate, reciprocal of it, and weighted count: larger ones would overflow.
 _LARGEST_UNIT = 1e100
 _LARGEST_WEIGHTED_COUNT = 1e16
 # The sum of weighted deviances from larger ones, or smaller than the reciprocal, would overflow.

@@ -1,4 +1,4 @@
-"""What a fit tells: names of its quantities, summary, exports."""
+"""Reports of a fit: names of its quantities, summary, exports."""
 
 from __future__ import annotations
 

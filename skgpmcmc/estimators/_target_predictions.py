@@ -25,7 +25,7 @@ from ._inputs import (
 )
 from ._latent_predictions import (
     LatentPredictions,
-    check_one_spread,
+    check_one_uncertainty,
     latent_covariance,
     latent_moments,
 )
@@ -98,7 +98,7 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
         ValueError
             If a covariance needs more memory than `memory_limit`.
         """
-        check_one_spread(return_std, return_cov)
+        check_one_uncertainty(return_std, return_cov)
         X = self._validate_new(X)
         draws = self._posterior_draws()[0]
         if return_cov:
@@ -136,9 +136,9 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
         result = super().predict_latent(X, return_std, return_cov)
         if not isinstance(result, tuple):
             return self._y_mean + self._y_scale * result
-        mean, spread_ = result
+        mean, uncertainty = result
         unit = self._y_scale**2 if return_cov else self._y_scale
-        return self._y_mean + self._y_scale * mean, unit * spread_
+        return self._y_mean + self._y_scale * mean, unit * uncertainty
 
     def predict_interval(self, X: Any, confidence_level: float = 0.9) -> Array:
         """Return central predictive intervals of new observations.

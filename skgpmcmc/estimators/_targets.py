@@ -14,13 +14,14 @@ from ..likelihoods._checks import as_floats
 from ..priors import HyperparameterSpec
 from ._inputs import number_per_row
 
-# Squares of larger targets overflow, of smaller ones underflow.
+# Squares of larger targets overflow; squares of targets below the reciprocal underflow.
 _LARGEST_TARGET = 1e100
 # A noise variance below this fraction of the variance of y only keeps matrices positive definite.
 _NO_NOISE = 1e-6
-# Of a squared target and of 1: squares of targets divided by less noise would overflow.
+# The smallest noise variance, as a share of a squared target and of 1: squares of targets divided
+# by a smaller one would overflow.
 _SMALLEST_NOISE = 1e-290
-#: Of the regressor's alpha: it stands for no noise.
+#: Default of the regressor's alpha; it stands for no noise.
 DEFAULT_ALPHA = 1e-10
 _HINT_OF_ALPHA = (
     " Cross-validation slices X and y, but no parameter of the constructor: leave alpha at its "
@@ -103,7 +104,7 @@ def noise_likelihood(
     degrees_of_freedom: float | None,
     **options: Any,
 ) -> tuple[Likelihood, list[HyperparameterSpec]]:
-    """Return the likelihood of targets, and what its parameters go by.
+    """Return the likelihood of targets, and the descriptions of its parameters.
 
     Parameters
     ----------

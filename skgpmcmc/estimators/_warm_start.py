@@ -114,7 +114,8 @@ class Continuation:
         if changed:
             raise ValueError(
                 "warm_start=True continues the chains of the last fit, but these differ from it: "
-                f"{'; '.join(changed)}. Pass the same, or set warm_start=False to start afresh."
+                f"{'; '.join(changed)}. Pass the same values, or set warm_start=False to "
+                "start afresh."
             )
         traces: list[list[Trace]] = list(estimator._traces)
         first = traces[0][0]

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 
 from ._sites import Sites
-from ._special import stirling_excess
+from ._special import log_stirling_ratio
 
 
 class GaussianGivenAuxiliaries(Protocol):
-    """What is left of a likelihood, given auxiliary variables: a Gaussian function of f."""
+    """A conditionally Gaussian likelihood: a Gaussian function of f given auxiliary variables."""
 
     def gaussian_sites(self, params: Sequence[float] = ()) -> Sites:
         """Return its precisions and shifts."""
@@ -91,11 +91,11 @@ class StudentTGivenPrecisions:
         self._scale_and_shape = scale_and_shape
         self._y, self._precision, self._index = y, precision, index
         self._n_latent = n_latent
-        excess = precision - 1.0
+        difference = precision - 1.0
         # Each logarithm where it loses no digits.
-        near = np.log1p(np.maximum(excess, -0.5))
-        logs = np.where(excess > -0.5, near, np.log(precision))
-        self._excess = float((logs - excess).sum())
+        near = np.log1p(np.maximum(difference, -0.5))
+        logs = np.where(difference > -0.5, near, np.log(precision))
+        self._log_kernel = float((logs - difference).sum())
 
     def gaussian_sites(self, params: Sequence[float] = ()) -> Sites:
         """Return the precisions and shifts of the normal noise."""
@@ -113,7 +113,7 @@ class StudentTGivenPrecisions:
         squares = self._precision * (self._y - latent[self._index]) ** 2 / scale2
         noise = -0.5 * float((np.log(scale2) + squares).sum())
         half = 0.5 * nu
-        prior = self._precision.size * stirling_excess(half) + half * self._excess
+        prior = self._precision.size * log_stirling_ratio(half) + half * self._log_kernel
         return noise + prior
 
     def expected_score(
@@ -124,7 +124,7 @@ class StudentTGivenPrecisions:
         index, half = self._index, 0.5 * nu
         squares = (self._y - mean[index]) ** 2 + variance[index]
         along_scale2 = 0.5 * (self._precision * squares / scale2 - 1.0) / scale2
-        along_half = self._precision.size * (math.log(half) - digamma(half)) + self._excess
+        along_half = self._precision.size * (math.log(half) - digamma(half)) + self._log_kernel
         values = dict(zip(self._parameters, params, strict=True))
         scores = {
             "noise_level": values.get("noise_level", 0.0) * float(along_scale2.sum()),

@@ -319,7 +319,7 @@ class Likelihood(NewObservations, ABC):
         )
 
     def _flat_where_unobserved(self, sites: Sites) -> Sites:
-        """Replace what quadrature leaves of a site without data, rounding, by nothing."""
+        """Set sites of latent values without data to zero: quadrature leaves rounding errors."""
         if self._unobserved.size:
             sites.precision[self._unobserved] = 0.0
             sites.shift[self._unobserved] = 0.0

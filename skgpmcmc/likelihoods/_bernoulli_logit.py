@@ -65,14 +65,14 @@ class BernoulliLogit(Logistic, Bernoulli):
             return super().moment_sites(prior_mean, prior_variance, params)
         mean, variance = self._site_prior(prior_mean, prior_variance)
         label = self._n_successes - self._n_failures
-        normaliser, slope, bend = _mixture_derivatives(label * mean, variance)
+        normaliser, gradient, second = _mixture_derivatives(label * mean, variance)
         likely = normaliser > _SMALLEST_NORMALISER
         normaliser = np.where(likely, normaliser, 1.0)
-        slope /= normaliser
-        curvature = slope**2 - bend / normaliser
+        gradient /= normaliser
+        curvature = gradient**2 - second / normaliser
         shrinkage = 1.0 - variance * curvature
         precision = curvature / shrinkage
-        sites = Sites(precision, label * slope / shrinkage + mean * precision)
+        sites = Sites(precision, label * gradient / shrinkage + mean * precision)
         if not likely.all():
             rest = np.flatnonzero(~likely)
             generic = Likelihood.moment_sites(self._select(rest), mean[rest], variance[rest])

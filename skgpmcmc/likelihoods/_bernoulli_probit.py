@@ -78,10 +78,10 @@ class BernoulliProbit(Bernoulli):
     def derivatives(self, latent: NDArray, params: Params = ()) -> tuple[NDArray, NDArray]:
         """Exact derivatives; see `Likelihood.derivatives`."""
         latent = np.asarray(latent, dtype=float)
-        up, up_excess = _hazard(latent)
-        down, down_excess = _hazard(-latent)
+        up, up_sum = _hazard(latent)
+        down, down_sum = _hazard(-latent)
         gradient = self._n_positive * up - self._n_negative * down
-        second = -self._n_positive * up * up_excess - self._n_negative * down * down_excess
+        second = -self._n_positive * up * up_sum - self._n_negative * down * down_sum
         return gradient, second
 
     def moment_sites(
@@ -97,10 +97,10 @@ class BernoulliProbit(Bernoulli):
         mean, variance = self._site_prior(prior_mean, prior_variance)
         label = self._n_positive - self._n_negative
         scale = np.sqrt(1.0 + variance)
-        hazard, excess = _hazard(label * mean / scale)
-        bend = hazard * excess
-        shrinkage = 1.0 + variance * (1.0 - bend)  # (1 + K) v / K
-        precision = bend / shrinkage
+        hazard, hazard_sum = _hazard(label * mean / scale)
+        curvature = hazard * hazard_sum
+        shrinkage = 1.0 + variance * (1.0 - curvature)  # (1 + K) v / K
+        precision = curvature / shrinkage
         return Sites(precision, label * hazard * scale / shrinkage + mean * precision)
 
     def augment(
@@ -145,12 +145,12 @@ _TAIL_LEVELS = 16
 def _hazard(z: NDArray) -> tuple[NDArray, NDArray]:
     """``r = N(z) / Phi(z)`` and ``z + r``, both to full relative accuracy."""
     hazard = np.sqrt(2.0 / np.pi) / erfcx(-z / np.sqrt(2.0))
-    excess = z + hazard
+    hazard_sum = z + hazard
     tail = z < _TAIL_START
     if tail.any():
         distance = -z[tail]
         fraction = distance
         for level in range(_TAIL_LEVELS, 1, -1):
             fraction = distance + level / fraction
-        excess[tail] = 1.0 / fraction
-    return hazard, excess
+        hazard_sum[tail] = 1.0 / fraction
+    return hazard, hazard_sum

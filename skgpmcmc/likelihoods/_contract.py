@@ -1,4 +1,4 @@
-"""What a likelihood of the user's own must return, tried before anything is sampled."""
+"""Checks of a user's own likelihood, by calling it before anything is sampled."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def check_likelihood(likelihood: Likelihood) -> None:
 
 
 def _check_kind(likelihood: Any) -> None:
-    """Raise an error for what lacks something that all likelihoods have."""
+    """Raise an error for an object without the methods and attributes of a likelihood."""
     needed = ("n_latent", "y", "parameters", *_METHODS)
     missing = [name for name in needed if not hasattr(likelihood, name)]
     is_class = isinstance(likelihood, type)
@@ -85,8 +85,8 @@ def _check_signature(name: str, method: Any) -> None:
         signature.bind(np.zeros(1), ())
     except TypeError:
         raise TypeError(
-            f"{name}(latent, params) must be possible, also where there are no parameters (params "
-            f"is then empty); it takes {signature}. Write `def {name.rsplit('.', 1)[-1]}(self, "
+            f"{name} must take the arguments (latent, params), also without parameters (params is "
+            f"then empty); it takes {signature}. Write `def {name.rsplit('.', 1)[-1]}(self, "
             "latent, params=()):`."
         ) from None
 

@@ -194,19 +194,19 @@ class NegativeBinomial(Counts):
         shape = self._shape(params)
         offset = self._group_offset - math.log(shape)
         failures = shape * weight
-        pull = mean + variance * count
+        largest_mode = mean + variance * count
         seen = weight > 0.0
         log_scale = np.log(variance * np.where(seen, weight, 1.0)) + self._group_offset
-        mode = pull - np.where(seen, wrightomega(log_scale + pull), 0.0)
+        mode = largest_mode - np.where(seen, wrightomega(log_scale + largest_mode), 0.0)
         for _ in range(_MOST_STEPS):
             success, failure = expit(mode + offset), expit(-mode - offset)
-            slope = count * failure - failures * success
+            gradient = count * failure - failures * success
             precision = (count + failures) * (success * failure)
-            step = (slope - (mode - mean) / variance) / (precision + 1.0 / variance)
+            step = (gradient - (mode - mean) / variance) / (precision + 1.0 / variance)
             if not (np.abs(step) > _SMALLEST_STEP).any():
                 break
             mode = mode + np.clip(step, -_LONGEST_STEP, _LONGEST_STEP)
-        return Sites(precision, precision * mode + slope)
+        return Sites(precision, precision * mode + gradient)
 
     def taylor_sites(self, params: Params = ()) -> Sites:
         """Expansion at ``f = log(y / exposure)``; zero where no events were counted.

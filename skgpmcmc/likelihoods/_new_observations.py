@@ -64,7 +64,7 @@ class NewObservations(Observations):
         if unknown:
             known = ", ".join(self.per_observation) or "none"
             raise TypeError(
-                f"{type(self).__name__} has no values {unknown[0]!r} of new rows; it has: {known}."
+                f"{type(self).__name__} takes no {unknown[0]!r} for new rows; it takes: {known}."
             )
         other = self._copy()
         for name in self.per_observation:
@@ -360,8 +360,10 @@ class NewObservations(Observations):
             one = {name: value[row] for name, value in values.items()}
 
             def log_density(y: NDArray) -> NDArray:
-                centre, spread = (np.repeat(m[:, [row]], len(y), axis=1) for m in (mean, variance))
-                return self.log_density_given_draws(y, centre, spread, params, **one)
+                mean_of_row, variance_of_row = (
+                    np.repeat(m[:, [row]], len(y), axis=1) for m in (mean, variance)
+                )
+                return self.log_density_given_draws(y, mean_of_row, variance_of_row, params, **one)
 
             return log_density
 

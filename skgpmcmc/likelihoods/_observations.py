@@ -96,8 +96,8 @@ class Observations:
         copies = np.rint(self.sample_weight).astype(np.intp)
         if (copies != self.sample_weight).any() or copies.sum() > _MOST_COPIES:
             raise MissingCapabilityError(
-                "the auxiliary variables need weights that are whole numbers, at most "
-                f"{_MOST_COPIES} in sum: every copy of a row has its own auxiliary variable."
+                "the auxiliary variables need weights that are whole numbers with a sum of at most "
+                f"{_MOST_COPIES}: every copy of a row has its own auxiliary variable."
             )
         rows = np.repeat(rows, copies)
         return self._in_order(rows, index[rows])

@@ -107,10 +107,12 @@ class Poisson(Counts):
         mean, variance = self._site_prior(prior_mean, prior_variance)
         seen = self._exposure > 0.0
         log_scale = np.log(variance * np.where(seen, self._exposure, 1.0))
-        pull = mean + variance * self._count
-        omega = np.where(seen, wrightomega(log_scale + pull), 0.0)
+        largest_mode = mean + variance * self._count
+        omega = np.where(seen, wrightomega(log_scale + largest_mode), 0.0)
         # The first form cancels where omega is large, the second where it is small.
-        mode = np.where(omega > 1.0, np.log(np.maximum(omega, 1.0)) - log_scale, pull - omega)
+        mode = np.where(
+            omega > 1.0, np.log(np.maximum(omega, 1.0)) - log_scale, largest_mode - omega
+        )
         precision = omega / variance
         return Sites(precision, precision * (mode - 1.0) + self._count)
 

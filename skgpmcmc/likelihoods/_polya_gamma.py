@@ -77,9 +77,9 @@ def inverse_gaussian(shape: NDArray, n_rows: int, rng: np.random.Generator) -> N
     draw. Written so that nothing cancels or overflows.
     """
     normal = rng.standard_normal((n_rows, shape.size))
-    excess = normal * normal * (0.5 / shape)
-    draw = np.sqrt(excess * (excess + 2.0))
-    draw += excess
+    half_square = normal * normal * (0.5 / shape)
+    draw = np.sqrt(half_square * (half_square + 2.0))
+    draw += half_square
     draw += 1.0
     smaller_root = rng.random(draw.shape) * (draw + 1.0) < draw
     return np.where(smaller_root, 1.0 / draw, draw)

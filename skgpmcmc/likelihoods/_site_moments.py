@@ -14,9 +14,9 @@ _PEAK_RULE, _FLANK_RULE, _TAIL_RULE = (
     for nodes, weights in map(np.polynomial.legendre.leggauss, (24, 40, 24))
 )
 
-# Drops of the log density from its peak: the first measures the scale near the mode, the second
+# Levels of the log density below its peak: the first measures the scale near the mode, the second
 # bounds the bulk (1 - exp(-10) of the mass), the last is where the integral is cut off.
-_DROPS = np.array([0.5, 10.0, 40.0]).reshape(3, 1, 1)
+_LEVELS_BELOW_PEAK = np.array([0.5, 10.0, 40.0]).reshape(3, 1, 1)
 _SIDES = np.array([-1.0, 1.0]).reshape(2, 1, 1, 1)
 # Their distances are searched on a logarithmic scale, in rounds of so many intervals. Two are
 # enough unless the density ends there; then the quadrature must know where.
@@ -51,18 +51,18 @@ def site_moments(log_site: LogSite, mean: NDArray, variance: NDArray) -> SiteMom
         mass = weight * np.exp(log_value - peak)
         total = mass.sum(axis=(0, 1))
         shift = (mass * offset).sum(axis=(0, 1)) / total
-        spread = (mass * (offset - shift) ** 2).sum(axis=(0, 1)) / total
+        z_variance = (mass * (offset - shift) ** 2).sum(axis=(0, 1)) / total
         log_normaliser = peak + np.log(total) - 0.5 * np.log(2.0 * np.pi)
-    return SiteMoments(log_normaliser, centre + shift, spread)
+    return SiteMoments(log_normaliser, centre + shift, z_variance)
 
 
-def _graded_rule(local: NDArray, bulk: NDArray, reach: NDArray) -> tuple[NDArray, NDArray]:
-    """Nodes and weights on [0, reach], fine near zero and on the inside of ``bulk``.
+def _graded_rule(local: NDArray, bulk: NDArray, end: NDArray) -> tuple[NDArray, NDArray]:
+    """Nodes and weights on [0, end], fine near zero and on the inside of ``bulk``.
 
     A steep flank ends the bulk; the tail's length, seen from there, measures how steep it is.
     """
     half = 0.5 * bulk
-    tail = np.maximum(reach - bulk, 1e-6 * reach)
+    tail = np.maximum(end - bulk, 1e-6 * end)
     peak, peak_weight = _sinh_rule(*_PEAK_RULE, local, half)
     flank, flank_weight = _sinh_rule(*_FLANK_RULE, 0.1 * tail, half)
     beyond, tail_weight = _sinh_rule(*_TAIL_RULE, bulk, tail)
@@ -83,10 +83,10 @@ def _sinh_rule(
 
 
 def _half_widths(log_density: LogSite, centre: NDArray, spacing: NDArray) -> NDArray:
-    """Distances from the peak of each of `_DROPS` in the log density, (side, drop, n).
+    """Distances from the peak to each of `_LEVELS_BELOW_PEAK`, of the shape (side, level, n).
 
-    Of the first such place for the smallest drop, which measures the peak itself, and of the last
-    one found for the others: other peaks count.
+    For the first level, which measures the peak itself, the distance to the nearest point that is
+    so low; for the others, to the farthest one found: other peaks count.
     """
     top = log_density(centre)
     lower = np.log2(spacing)[np.newaxis, np.newaxis] - 3.0
@@ -95,12 +95,12 @@ def _half_widths(log_density: LogSite, centre: NDArray, spacing: NDArray) -> NDA
         length = length / n_intervals
         inner = np.arange(1.0, n_intervals)[:, np.newaxis]
         distance = np.exp2(lower[..., np.newaxis, :] + length[..., np.newaxis, :] * inner)
-        drop = top - log_density(centre + _SIDES * distance)
-        inside = drop < _DROPS
+        below = top - log_density(centre + _SIDES * distance)
+        inside = below < _LEVELS_BELOW_PEAK
         inside[:, 0] = np.logical_and.accumulate(inside[:, 0], axis=1)
         from_last = np.argmax(inside[:, :, ::-1], axis=2)
         lower = lower + length * np.where(inside.any(axis=2), inner.size - from_last, 0)
-        if drop.shape[1] > 1 and not np.isposinf(drop).any():
+        if below.shape[1] > 1 and not np.isposinf(below).any():
             break
     return np.exp2(lower + length)
 
@@ -205,8 +205,8 @@ def find_peak(
         settled |= spacing <= _SMALLEST_SPACING * np.maximum(np.abs(centre), 1e-4)
         if settled.all():
             break
-        reach = np.where(best == inner, spacing, _GROWTH * _ROUND_SIZE * spacing)
-        points = centre + _ROUND * np.where(settled, _ROUND_SIZE * spacing, reach)
+        half_width = np.where(best == inner, spacing, _GROWTH * _ROUND_SIZE * spacing)
+        points = centre + _ROUND * np.where(settled, _ROUND_SIZE * spacing, half_width)
     return centre, spacing
 
 
@@ -219,11 +219,11 @@ def find_mode(
 ) -> NDArray:
     """Mode of each site posterior, as ``z = (f - mean) / sqrt(variance)``.
 
-    Newton's method on the slope from the point that `find_peak` finds, kept inside a bracket of
-    points where the slope changes sign. A Newton step that leaves the bracket, or is not half as
-    long as the one before, is replaced by bisection, or while one end of the bracket is still open
-    by twice the last move. The first step is at most the spacing at the peak: the mode is no
-    further, and where the posterior is not concave a Newton step means nothing.
+    Newton's method on the derivative, from the point that `find_peak` finds, kept inside a
+    bracket where the derivative changes sign. A Newton step that leaves the bracket, or is more
+    than half as long as the one before, is replaced by bisection, or by twice the last move while
+    one end of the bracket is still open. The first step is at most the spacing at the peak: the
+    mode is no further, and where the posterior is not concave a Newton step means nothing.
     """
     scale = np.sqrt(variance)
     z, spacing = find_peak(standardised(log_site, mean, variance), mean.size, grid)
@@ -232,14 +232,14 @@ def find_mode(
     done, was_trusted = np.zeros((2, *z.shape), dtype=bool)
     for _ in range(_MAX_NEWTON_STEPS):
         first, second = derivatives(mean + scale * z)
-        # Where the likelihood has no slope (it is zero there) the prior shows the way back.
-        slope = np.where(np.isnan(first), 0.0, scale * first) - z
-        newton = slope / (1.0 - np.fmin(variance * second, 0.0))
-        low, high = np.where(slope >= 0.0, z, low), np.where(slope <= 0.0, z, high)
+        # Where the likelihood is zero it has no derivative: the prior shows the way back.
+        derivative = np.where(np.isnan(first), 0.0, scale * first) - z
+        newton = derivative / (1.0 - np.fmin(variance * second, 0.0))
+        low, high = np.where(derivative >= 0.0, z, low), np.where(derivative <= 0.0, z, high)
         proposal, middle = z + newton, 0.5 * (low + high)
         ratio = np.abs(newton) / last_newton
         trusted = (proposal >= low) & (proposal <= high) & (ratio < 0.5)
-        fallback = np.where(np.isfinite(middle), middle, z + np.sign(slope) * 2.0 * move)
+        fallback = np.where(np.isfinite(middle), middle, z + np.sign(derivative) * 2.0 * move)
         proposal = np.where(trusted, proposal, fallback)
         last_newton, move = np.abs(newton), np.abs(proposal - z)
         z = np.where(done, z, proposal)

@@ -21,9 +21,9 @@ _FLAT_VARIANCE = 1e12
 _FLAT_GRID = np.exp2(np.arange(-3.0, 24.0, 2.0))
 _FLAT_GRID = np.concatenate([-_FLAT_GRID[::-1], [0.0], _FLAT_GRID])
 
-# Newton steps that remove the wide prior's small pull, and the last of them relative to the width.
-_MAX_PULL_STEPS = 3
-_PULL_TOLERANCE = 1e-6
+# Newton steps that remove the small shift by the wide prior; the last, relative to the width.
+_MAX_NEWTON_STEPS = 3
+_NEWTON_TOLERANCE = 1e-6
 
 
 class Sites(NamedTuple):
@@ -90,10 +90,10 @@ def taylor_sites(log_site: LogSite, derivatives: SiteDerivatives, n_sites: int) 
         # At a maximum at infinity only the wide prior stops the search, and the curvature there
         # is no larger than the prior's times a few logarithms.
         proper = -second * _FLAT_VARIANCE > 1e3
-        for _ in range(_MAX_PULL_STEPS):
-            pull = np.where(proper, first / second, 0.0)
-            mode = mode - pull
-            if (np.abs(pull) * np.sqrt(np.abs(second)) <= _PULL_TOLERANCE).all():
+        for _ in range(_MAX_NEWTON_STEPS):
+            step = np.where(proper, first / second, 0.0)
+            mode = mode - step
+            if (np.abs(step) * np.sqrt(np.abs(second)) <= _NEWTON_TOLERANCE).all():
                 break
             first, second = derivatives(mode)
         proper &= np.abs(first) < 1e-3 * np.sqrt(-second)

@@ -48,7 +48,7 @@ def log_binomial(count: ArrayLike, shape: ArrayLike) -> NDArray:
     return value - gammaln(small)
 
 
-def stirling_excess(x: float) -> float:
+def log_stirling_ratio(x: float) -> float:
     """Return x log x - x - log Gamma(x), accurate for any positive x."""
     if x < _LARGE:
         return x * math.log(x) - x - math.lgamma(x)

@@ -24,7 +24,7 @@ from .predictive._student_t import (
 
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _SMALLEST = float(np.finfo(float).tiny)
-# From 2 upwards the variance exists.
+# For more than 2 degrees of freedom the variance exists.
 _DEGREES_OF_FREEDOM_PRIOR = stats.gamma(2.0, loc=2.0, scale=10.0)
 
 # log Gamma(x + 1/2) - log Gamma(x) - log(x) / 2 is a series in odd powers of 1/x. From this x on
@@ -36,7 +36,7 @@ _SERIES = (-1.0 / 8.0, 1.0 / 192.0, -1.0 / 640.0, 17.0 / 14336.0, -31.0 / 18432.
 # points that leave out a fraction exp(-40). With more degrees of freedom its peak is too narrow
 # for these steps; the site posterior then has light tails and suits the generic quadrature.
 _N_NODES = 200
-_DROP = 40.0
+_LOG_TOLERANCE = 40.0
 _LARGEST_MIXTURE_NU = 500.0
 
 
@@ -146,8 +146,8 @@ class StudentT(AdditiveNoise):
         residual = self.y - self._at_observations(np.asarray(latent, dtype=float))
         squares = residual**2 / nu
         weight = self._weighted((1.0 + 1.0 / nu) / (scale2 + squares))
-        bend = weight * ((squares - scale2) / (squares + scale2))
-        return self._sum_per_latent(weight * residual), self._sum_per_latent(bend)
+        second = weight * ((squares - scale2) / (squares + scale2))
+        return self._sum_per_latent(weight * residual), self._sum_per_latent(second)
 
     def moment_sites(
         self, prior_mean: ArrayLike, prior_variance: ArrayLike, params: Params = ()
@@ -164,8 +164,8 @@ class StudentT(AdditiveNoise):
         mean, variance = self._site_prior(prior_mean, prior_variance)
         scale2 = self._sum_per_latent(np.broadcast_to(scale2, self.y.shape))
         distance = self._sum_per_latent(self.y) - mean
-        gain, rest, spread = _mixture_gains(variance / scale2, distance**2 / scale2, nu)
-        between = distance**2 / variance * spread
+        gain, rest, gain_variance = _mixture_gains(variance / scale2, distance**2 / scale2, nu)
+        between = distance**2 / variance * gain_variance
         posterior_variance = variance * (rest + between)
         precision = (gain - between) / posterior_variance
         shift = mean * precision + distance * gain / posterior_variance
@@ -332,9 +332,9 @@ def _mixture_gains(
     )
     # Upper bounds of the density with the precision of y where it is best, and as lambda -> 0.
     best = np.maximum(variance, distance2)
-    lowest = 2.0 * (peak - _DROP)
-    reach = (lowest + np.log(best) + distance2 / best) / nu
-    low, high = np.maximum(reach, lowest / (nu + 1.0)), np.log(-2.0 * reach)
+    lowest = 2.0 * (peak - _LOG_TOLERANCE)
+    lower = (lowest + np.log(best) + distance2 / best) / nu
+    low, high = np.maximum(lower, lowest / (nu + 1.0)), np.log(-2.0 * lower)
     u = low + (high - low) * np.linspace(0.0, 1.0, _N_NODES)[:, np.newaxis]
     value, precision, rest = log_density(u)
     mass = np.exp(value - value.max(axis=0))

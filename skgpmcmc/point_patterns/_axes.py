@@ -167,7 +167,7 @@ def split_columns(name: str, events: Any) -> Columns:
         columns = [array] if array.ndim == 1 else list(array.T)
         labels = tuple(f"column {axis}" for axis in range(len(columns)))
     if not columns or any(column.ndim != 1 for column in columns):
-        raise ValueError(f"{name} must have one or more columns, each of a name of its own.")
+        raise ValueError(f"{name} must have one or more columns, all of different names.")
     return Columns(columns, labels, names)
 
 
@@ -281,7 +281,7 @@ def _read_numbers(name: str, values: Any, where: Where) -> NDArray:
         )
     if array.dtype.kind in "iuO" and (abs(numbers) > _LARGEST_INTEGER).any():
         raise ValueError(
-            f"{name} must be within 2**53, which doubles can tell apart; got "
+            f"{name} must be between -2**53 and 2**53, where float64 holds all whole numbers; got "
             f"{numbers.flat[np.argmax(abs(numbers))]:.17g}. Subtract an origin, or pass dates."
         )
     elements = as_elements(values)

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from .._checks import is_masked
 from ._axes import Axes, is_scalar, is_whole
 
-# Their inputs alone take hundreds of megabytes.
+# The largest number of cells: the inputs alone of so many take hundreds of megabytes.
 _MOST_CELLS = 10_000_000
-# In each cell, about, at which a function that says what was observed is asked.
+# About how many points of each cell are passed to a function `observed`.
 _N_SUBPOINTS = 256
-# At which it is asked at once.
+# The number of points that are passed to it in one call.
 _N_POINTS_AT_ONCE = 2**20
 # Smaller positive doubles have fewer digits.
 _SMALLEST = np.finfo(np.float64).tiny

@@ -1,4 +1,4 @@
-"""What counting events in cells gives."""
+"""The result of counting events in cells."""
 
 from __future__ import annotations
 

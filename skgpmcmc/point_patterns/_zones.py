@@ -77,5 +77,5 @@ def check_same_zone(name: str, zoned: bool | None, other_name: str, other: bool 
     has, lacks = (name, other_name) if zoned else (other_name, name)
     raise ValueError(
         f"{name} cannot be compared with {other_name}: the dates of {has} have a time zone, those "
-        f"of {lacks} have none, so that nobody knows their hour or day. {_ADVICE}"
+        f"of {lacks} have none, so their order is not known. {_ADVICE}"
     )

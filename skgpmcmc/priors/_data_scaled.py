@@ -17,9 +17,10 @@ from . import HyperparameterSpec, log_uniform_default
 # scikit-learn's default bounds: they state no opinion, and log-uniform over ten
 # decades would put half the prior mass on white noise.
 SKLEARN_BOUNDS = (1e-5, 1e5)
-# Squared distances of columns that vary less underflow, of the reciprocal overflow.
-_SMALLEST_SPREAD = 1e-100
-# Of the logarithm of a length scale under its default prior.
+# With a smaller standard deviation of a column its squared distances underflow; with one larger
+# than the reciprocal they overflow.
+_SMALLEST_STD = 1e-100
+# Standard deviation of the logarithm of a length scale under its default prior.
 _LENGTH_SCALE_SD = 1.0
 # `ard_factor` where columns are features of a data set and not coordinates: of the many that
 # such data often have, few matter. Chosen by `benchmarks.bench_predictive`.
@@ -99,7 +100,7 @@ class DataScaledPriors:
             for h in kernel.hyperparameters
             if isinstance(values.get(h.name.rpartition("__")[0], kernel), ExpSineSquared)
         }
-        self._spread = varying_spread(X)
+        self._column_std = column_std(X)
         self._signal_variance = signal_variance, signal_variance_sd
         self._signal_variance_prior = signal_variance_prior
         self._noise_level = noise_level
@@ -124,13 +125,13 @@ class DataScaledPriors:
     def _scale(self, spec: HyperparameterSpec, element: int) -> tuple[float, float]:
         kind = spec.name.rsplit("__", 1)[-1]
         has_unit = spec.name not in self._without_unit
-        if kind == "length_scale" and has_unit and self._spread is not None:
-            spread = self._spread
-            if spec.size == len(spread):
-                factor = self._ard_factor if len(spread) > 1 else 1.0
-                scale = factor * ard_scale(len(spread))
-                return float(spread[element] or 1.0) * scale, _LENGTH_SCALE_SD
-            return float(np.sqrt(spread @ spread) or 1.0), _LENGTH_SCALE_SD
+        if kind == "length_scale" and has_unit and self._column_std is not None:
+            std = self._column_std
+            if spec.size == len(std):
+                factor = self._ard_factor if len(std) > 1 else 1.0
+                scale = factor * ard_scale(len(std))
+                return float(std[element] or 1.0) * scale, _LENGTH_SCALE_SD
+            return float(np.sqrt(std @ std) or 1.0), _LENGTH_SCALE_SD
         if kind == "constant_value":
             return self._signal_variance
         if kind == "noise_level" and self._noise_level is not None:
@@ -138,7 +139,7 @@ class DataScaledPriors:
         return float(self._values[spec.name][element]), 1.5
 
 
-def column_spread(X: Any) -> Array | None:
+def column_scale(X: Any) -> Array | None:
     """Return the standard deviation of each column, 1 for one that is constant up to rounding.
 
     None for inputs that are not numeric vectors.
@@ -148,29 +149,27 @@ def column_spread(X: Any) -> Array | None:
     ValueError
         For columns whose squared distances over- or underflow.
     """
-    spread = varying_spread(X)
-    return None if spread is None else np.where(spread > 0.0, spread, 1.0)
+    std = column_std(X)
+    return None if std is None else np.where(std > 0.0, std, 1.0)
 
 
-def varying_spread(X: Any) -> Array | None:
-    """Return what `column_spread` does, but 0 for a constant column."""
+def column_std(X: Any) -> Array | None:
+    """Return the standard deviation of each column, as `column_scale`; 0 for a constant column."""
     if not (isinstance(X, np.ndarray) and X.ndim == 2 and np.issubdtype(X.dtype, np.floating)):
         return None
     size = np.abs(X).max(axis=0)
     size[size == 0.0] = 1.0
     shares = X / size
     with np.errstate(over="ignore"):
-        spread = np.where(np.ptp(shares, axis=0) > ROUNDING, shares.std(axis=0) * size, 0.0)
-    bad = np.flatnonzero(
-        (spread > 1.0 / _SMALLEST_SPREAD) | ((spread > 0) & (size < _SMALLEST_SPREAD))
-    )
+        std = np.where(np.ptp(shares, axis=0) > ROUNDING, shares.std(axis=0) * size, 0.0)
+    bad = np.flatnonzero((std > 1.0 / _SMALLEST_STD) | ((std > 0) & (size < _SMALLEST_STD)))
     if bad.size:
         raise ValueError(
-            f"X must have columns with standard deviations between {_SMALLEST_SPREAD:g} and "
-            f"{1.0 / _SMALLEST_SPREAD:g}, or constant ones; column {bad[0]} has "
-            f"{spread[bad[0]]:.3g}. Rescale it, for example by sklearn's StandardScaler."
+            f"X must have columns with standard deviations between {_SMALLEST_STD:g} and "
+            f"{1.0 / _SMALLEST_STD:g}, or constant ones; column {bad[0]} has "
+            f"{std[bad[0]]:.3g}. Rescale it, for example by sklearn's StandardScaler."
         )
-    return spread
+    return std
 
 
 def ard_scale(n_columns: int) -> float:
@@ -188,9 +187,9 @@ def ard_scale(n_columns: int) -> float:
 
 def default_kernel(X: Array, variance: float = 1.0) -> Kernel:
     """Return a constant times an ARD squared exponential, scaled to the data."""
-    spread = column_spread(X)
-    assert spread is not None
-    scale = spread * ard_scale(X.shape[1])
+    std = column_scale(X)
+    assert std is not None
+    scale = std * ard_scale(X.shape[1])
     low, high = SKLEARN_BOUNDS
     constant = ConstantKernel(variance, (low * variance, high * variance))
     return constant * RBF(scale, np.column_stack([low * scale, high * scale]))

@@ -104,7 +104,7 @@ def constant_of(distribution: Any, inside: float) -> float:
     return float(distribution.logpdf(inside)) - kernel((inside - loc) / scale)
 
 
-#: Minus the second derivative of the kernels of `kernel_of` that are parabolas.
+#: Minus the second derivative of the kernels of `kernel_of` that are quadratic.
 _CURVATURES: dict[type, float] = {type(stats.uniform): 0.0, type(stats.norm): 1.0}
 
 

@@ -25,6 +25,8 @@ _LARGEST = sys.float_info.max
 _DIFFERENCE = 1e-6
 # A hyperparameter that under- or overflows on the natural scale is of no use to a kernel.
 _LOG_RANGE = (math.log(sys.float_info.min), math.log(_LARGEST))
+# Names that attributes have in pickles of version 0.1.0.
+_OLD_NAMES = {"reach": "finite_support", "parabola": "normal_form"}
 
 
 class HyperPrior:
@@ -48,11 +50,11 @@ class HyperPrior:
     ----------
     support : (float, float)
         Interval of positive density on the sampling scale; its ends may be infinite.
-    reach : (float, float)
-        Its part on which natural values neither under- nor overflow.
-    parabola : tuple of float or None
-        Height a, centre b and curvature c of a log density that is a - c (x - b)^2 / 2 on the
-        sampling scale, inside the reach; None for others.
+    finite_support : (float, float)
+        The part of it on which natural values neither under- nor overflow.
+    normal_form : tuple of float or None
+        The numbers (a, b, c) of a log density that is a - c (x - b)^2 / 2 on the sampling scale,
+        inside `finite_support`; None for other densities.
 
     Raises
     ------
@@ -92,9 +94,9 @@ class HyperPrior:
         lower, upper = _natural_interval(distribution, log_scale, bounds, label)
         self.support = (_log(lower), _log(upper)) if log_scale else (lower, upper)
         smallest, largest = _LOG_RANGE if log_scale else (-_LARGEST, _LARGEST)
-        self.reach = (max(self.support[0], smallest), min(self.support[1], largest))
-        self._lowest, self._highest = self.reach
-        self.parabola: tuple[float, float, float] | None = None
+        self.finite_support = (max(self.support[0], smallest), min(self.support[1], largest))
+        self._lowest, self._highest = self.finite_support
+        self.normal_form: tuple[float, float, float] | None = None
 
         # The density is computed on the sampling scale if scipy has the distribution there,
         # otherwise on the natural scale.
@@ -126,7 +128,7 @@ class HyperPrior:
                 "parameters, such as scipy.stats.lognorm(s=1.0)."
             )
         if curvature is not None:
-            self.parabola = (self._constant, self._loc, curvature / self._scale**2)
+            self.normal_form = (self._constant, self._loc, curvature / self._scale**2)
 
     @property
     def mass(self) -> float:
@@ -134,12 +136,12 @@ class HyperPrior:
         return self._truncated.mass
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what it is made of, but for functions."""
+        """Return all attributes but functions."""
         return {name: value for name, value in vars(self).items() if name != "_kernel"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become what another one is."""
-        vars(self).update(state)
+        """Set the attributes that `__getstate__` returned."""
+        vars(self).update({_OLD_NAMES.get(name, name): value for name, value in state.items()})
         self._kernel, *_ = kernel_of(self._truncated.distribution)
 
     def __repr__(self) -> str:
@@ -178,8 +180,8 @@ class HyperPrior:
         sampling scale, such as log-uniform and log-normal ones; by central differences for
         others, with an error of about 1e-6.
         """
-        if self.parabola is not None:
-            _, centre, curvature = self.parabola
+        if self.normal_form is not None:
+            _, centre, curvature = self.normal_form
             return curvature * (centre - value)
         step = _DIFFERENCE * max(1.0, abs(value))
         left, right = max(value - step, self._lowest), min(value + step, self._highest)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._spec import HyperparameterSpec
 
-# Names that a message lists, at most.
+# The largest numbers of names and of elements that a message lists.
 _MOST_NAMES, _MOST_ELEMENTS = 12, 6
 
 # A scalar: the name of its hyperparameter, and its number there.
@@ -105,7 +105,7 @@ def given_priors(
         for name, spec in vectors.items()
         if name in priors
         for i, (distribution, element) in enumerate(
-            zip(_spread(priors[name], spec), element_names(name, spec.size), strict=True)
+            zip(_for_each_element(priors[name], spec), element_names(name, spec.size), strict=True)
         )
     }
     written: dict[Place, str] = {}
@@ -154,7 +154,7 @@ def _only(key: str, places: list[Place], columns: Sequence[str] | None) -> Place
     )
 
 
-def _spread(entry: Any, spec: HyperparameterSpec) -> Sequence[Any]:
+def _for_each_element(entry: Any, spec: HyperparameterSpec) -> Sequence[Any]:
     """Return one distribution for each element of a hyperparameter."""
     if not isinstance(entry, (list, tuple, np.ndarray)) or np.shape(entry) == ():
         return [entry] * spec.size
@@ -169,7 +169,7 @@ def _spread(entry: Any, spec: HyperparameterSpec) -> Sequence[Any]:
 def _unknown(
     unknown: list[Any], specs: Sequence[HyperparameterSpec], columns: Sequence[str] | None
 ) -> str:
-    """Say which names are unknown, what was meant, and which there are."""
+    """Return the error message: unknown names, a guess of what was meant, and the known names."""
     valid = "Here no hyperparameter is sampled: leave priors out."
     if specs:
         names = _some([spec.name for spec in specs], _MOST_NAMES)

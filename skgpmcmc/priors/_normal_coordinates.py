@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 from .._linalg import Array
 from . import HyperPrior
 
-# Prior mass that is out of reach beyond either end: coordinates stay below 8.
+# Bound of the coordinates of priors with two ends: the mass beyond it is never visited.
 _FARTHEST = 8.0
 _BELOW, _ABOVE = 0.15865525393145707, 0.8413447460685429
 
@@ -31,12 +31,12 @@ class NormalCoordinates:
     """
 
     def __init__(self, priors: Sequence[HyperPrior]) -> None:
-        parabolas = [prior.parabola for prior in priors]
-        self._others = [(i, p) for i, p in enumerate(priors) if p.parabola is None]
-        self._height, self._peak, self._curvature = (
-            np.array([parabola or (0.0, 0.0, 0.0) for parabola in parabolas]).reshape(-1, 3).T
+        normal_forms = [prior.normal_form for prior in priors]
+        self._others = [(i, p) for i, p in enumerate(priors) if p.normal_form is None]
+        self._log_peak, self._mode, self._curvature = (
+            np.array([form or (0.0, 0.0, 0.0) for form in normal_forms]).reshape(-1, 3).T
         )
-        self._lowest, self._highest = np.array([p.reach for p in priors]).reshape(-1, 2).T
+        self._lowest, self._highest = np.array([p.finite_support for p in priors]).reshape(-1, 2).T
         lower, upper = np.array([prior.support for prior in priors]).reshape(-1, 2).T
         self._bounded = np.isfinite(lower) & np.isfinite(upper)
         self._half = np.isfinite(lower) ^ np.isfinite(upper)
@@ -66,29 +66,29 @@ class NormalCoordinates:
         theta[half] = (self._end + self._sign * np.exp(np.where(half, line, 0.0)))[half]
         return theta
 
-    def slope(self, u: Array) -> Array:
+    def derivative(self, u: Array) -> Array:
         """Return the derivative of each element of theta along its u."""
-        slope, line = self._scale.copy(), self._centre + self._scale * u
+        derivative, line = self._scale.copy(), self._centre + self._scale * u
         half, bounded = self._half, self._bounded
-        slope[half] *= (self._sign * np.exp(np.where(half, line, 0.0)))[half]
+        derivative[half] *= (self._sign * np.exp(np.where(half, line, 0.0)))[half]
         density = np.exp(-0.5 * line[bounded] ** 2) / math.sqrt(2.0 * math.pi)
-        slope[bounded] *= self._width[bounded] * density
-        return slope
+        derivative[bounded] *= self._width[bounded] * density
+        return derivative
 
-    def log_prior(self, u: Array, theta: Array, slope: Array) -> tuple[float, Array]:
+    def log_prior(self, u: Array, theta: Array, derivative: Array) -> tuple[float, Array]:
         """Return the log density of u under the prior, and its gradient."""
         line, bounded = self._centre + self._scale * u, self._bounded
         if not (np.abs(line[bounded]) < _FARTHEST).all():
             return -math.inf, np.zeros_like(u)
         if not ((self._lowest <= theta) & (theta <= self._highest)).all():  # also for NaN
             return -math.inf, np.zeros_like(u)
-        score = self._curvature * (self._peak - theta)
-        value = float((self._height - 0.5 * score * (self._peak - theta)).sum())
+        score = self._curvature * (self._mode - theta)
+        value = float((self._log_peak - 0.5 * score * (self._mode - theta)).sum())
         for i, prior in self._others:
             value += prior.log_density(float(theta[i]))
             score[i] = prior.score(float(theta[i]))
-        value += float(np.log(np.abs(slope)).sum())
-        gradient = slope * score
+        value += float(np.log(np.abs(derivative)).sum())
+        gradient = derivative * score
         gradient[bounded] -= (self._scale * line)[bounded]
         gradient[self._half] += self._scale[self._half]
         return value, gradient

@@ -1,4 +1,4 @@
-"""From what the user states about priors to one prior per scalar hyperparameter."""
+"""One prior for each scalar hyperparameter, from the argument `priors` and the defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a hyperparameter before it has a prior."""
+"""The description of a hyperparameter before it has a prior."""
 
 from __future__ import annotations
 

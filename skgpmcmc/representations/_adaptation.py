@@ -1,4 +1,4 @@
-"""What a representation adapts to the posterior in the warm-up."""
+"""Quantities that a representation adapts to the posterior during the warm-up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._model._state import LatentState
 
 
 class Adaptation(ABC):
-    """What a representation finds in the warm-up, and holds from then on.
+    """Quantities that a representation finds during the warm-up, and then keeps fixed.
 
     Only in the warm-up: the posterior stays invariant only if nothing is adapted.
     """
@@ -19,7 +19,7 @@ class Adaptation(ABC):
     @property
     @abstractmethod
     def frozen(self) -> Any:
-        """What is held, made of arrays and numbers, so that it can be saved; None if nothing is."""
+        """The fixed quantities, as arrays and numbers; None before they are found."""
 
     @frozen.setter
     @abstractmethod
@@ -30,7 +30,7 @@ class Adaptation(ABC):
 
     @abstractmethod
     def find(self, state: LatentState, theta: Array) -> Any:
-        """Return what to hold from now on; None where there is nothing better.
+        """Return the new quantities; None to keep those of before.
 
         Parameters
         ----------
@@ -43,7 +43,7 @@ class Adaptation(ABC):
     def adapt(
         self, state: LatentState, theta: Array, prepare: Callable[[LatentState], bool]
     ) -> bool:
-        """Hold what is found now, and set anew what is kept in a state.
+        """Replace the fixed quantities, and recompute the parts of a state that depend on them.
 
         Parameters
         ----------

@@ -21,7 +21,7 @@ _NOTHING = np.empty(0)
 class Conditional(ABC):
     """Log density of theta with other variables held fixed, log p(theta) left out.
 
-    Evaluating it at a theta also carries the latent variables along: the state they
+    Evaluating it at a theta also computes the latent variables there: the state they
     form is the candidate, which `accept` makes the current one. Buffers are
     swapped, so only the last candidate can be accepted.
 
@@ -58,18 +58,18 @@ class Conditional(ABC):
         """
 
     @property
-    def carried(self) -> Array:
+    def joint_position(self) -> Array:
         """Latent variables that move together with theta, at the current state; empty for most."""
         return _NOTHING
 
-    def evaluate_with(self, theta: Array, carried: Array) -> float:
-        """Return the joint log density of theta and such latent variables; see `evaluate`."""
+    def evaluate_joint(self, theta: Array, position: Array) -> float:
+        """Return the log density of theta and a `joint_position`; see `evaluate`."""
         return self.evaluate(theta)
 
     def gradient(self) -> Array:
         """Return the gradient of the log density at the last candidate.
 
-        With respect to theta, then to `carried`. Where there is no candidate, at the current
+        With respect to theta, then to `joint_position`. Where there is no candidate, at the current
         state.
 
         Raises
@@ -88,7 +88,7 @@ class Conditional(ABC):
 
 
 class FactorConditional(Conditional):
-    """Each candidate has the factor of its covariance and latent variables of its own."""
+    """A conditional that computes the factor of the covariance anew for each candidate."""
 
     def evaluate(self, theta: Array) -> float:
         """Return the log density at theta; -inf where the covariance has no factor."""
@@ -135,7 +135,7 @@ class Representation(ABC):
         update of the latent variables is needed.
     has_gradient : bool
         Whether its conditionals have a gradient along theta.
-    carries_latents : bool
+    updates_latents_jointly : bool
         Whether they have one along theta and latent variables, which only move together, on
         trajectories.
     path_length : float
@@ -152,7 +152,7 @@ class Representation(ABC):
 
     draws_latents_exactly: ClassVar[bool] = False
     has_gradient: ClassVar[bool] = False
-    carries_latents: ClassVar[bool] = False
+    updates_latents_jointly: ClassVar[bool] = False
     path_length: ClassVar[float] = 1.5
     approximates_posterior: ClassVar[bool] = False
     requires: ClassVar[tuple[str, ...]] = ()
@@ -162,19 +162,19 @@ class Representation(ABC):
         self.workspace = workspace
 
     def prepare(self, state: LatentState, current: LatentState | None = None) -> bool:
-        """Set what this representation keeps in a state; False if it is not finite.
+        """Compute what this representation stores in a state; False if it is not finite.
 
-        What it keeps in the current state stays valid.
+        What is stored in the current state stays valid.
         """
         return True
 
     @property
     def free(self) -> NDArray[np.intp]:
-        """Elements of theta that may move while what is held stays as it is: all of them."""
+        """Elements of theta that may move while the other variables are held fixed."""
         return np.arange(len(self.workspace.layout))
 
     def begin(self, state: LatentState, rng: np.random.Generator) -> bool:
-        """Draw at the beginning of an iteration what is held fixed through all of it.
+        """Draw the variables that are held fixed through a whole iteration, at its beginning.
 
         Returns
         -------

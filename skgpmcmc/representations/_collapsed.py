@@ -19,7 +19,7 @@ _SMALLEST_PRECISION = 1e-300
 
 
 class _Pseudodata:
-    """What a Gaussian likelihood says of f: N(centre; f, diag(noise)), times a constant.
+    """A Gaussian likelihood as pseudo-data: N(centre; f, diag(noise)), times a constant.
 
     Parameters
     ----------
@@ -68,7 +68,8 @@ class CollapsedConditional(Conditional):
         super().__init__(workspace, state)
         self._given = given
         self.data = self._pseudodata(state.params)
-        # Relative to the beginning: large latent values make it huge, and cost all digits.
+        # Densities are relative to the one at the beginning: for large latent values the absolute
+        # ones are huge, and their differences would lose all digits.
         self._reference = self.data.log_constant
         covariance, theta = workspace.covariance, state.factor.theta
         self.factor = covariance.noisy_factor(theta, self.data.noise, state.factor)
@@ -112,17 +113,17 @@ class CollapsedConditional(Conditional):
             state = self._candidate
             factor, data = self._candidate_factor, self._candidate_data
         assert factor is not None
-        slope = self.workspace.covariance.log_normal_gradient(
+        derivatives = self.workspace.covariance.log_normal_gradient(
             factor, data.noise, data.centre - state.mean
         )
         layout = self.workspace.layout
         gradient = np.zeros(len(layout))
-        gradient[: layout.n_kernel] = slope.theta
+        gradient[: layout.n_kernel] = derivatives.theta
         if layout.samples_mean:
-            gradient[layout.n_kernel] = slope.solution.sum()
+            gradient[layout.n_kernel] = derivatives.solution.sum()
         if data.params and not self.workspace.likelihood.holds_parameters:
-            mean = data.centre - data.noise * slope.solution
-            variance = data.noise * (1.0 - data.noise * slope.inverse_diagonal)
+            mean = data.centre - data.noise * derivatives.solution
+            variance = data.noise * (1.0 - data.noise * derivatives.inverse_diagonal)
             scores = self._given.expected_score(mean, variance, data.params)
             gradient[-len(scores) :] = scores
         return gradient
@@ -156,7 +157,7 @@ class CollapsedRepresentation(Representation):
         return super().free[: self.workspace.layout.first_likelihood] if holds else super().free
 
     def begin(self, state: LatentState, rng: np.random.Generator) -> bool:
-        """Make the likelihood Gaussian, and factor K + S."""
+        """Draw the auxiliary variables that make the likelihood Gaussian, and factor K + S."""
         self._start = state
         self._conditional = CollapsedConditional(self.workspace, state, self._gaussian(state, rng))
         return self._conditional.factor is not None
@@ -192,7 +193,7 @@ class CollapsedRepresentation(Representation):
 
 
 class MarginalRepresentation(CollapsedRepresentation):
-    """Hold nothing: the likelihood is Gaussian as it is (M&A section 3)."""
+    """Hold nothing fixed: the likelihood is Gaussian by itself (M&A section 3)."""
 
     draws_latents_exactly = True
     requires = ("gaussian sites", "added noise")

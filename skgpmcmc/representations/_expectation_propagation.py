@@ -1,8 +1,7 @@
 """Gaussian sites by expectation propagation, at one setting of the hyperparameters.
 
-Sites that are held fixed leave the sampler exact, whatever they are: how good they are only
-says how fast the chain mixes. So nothing here raises, and sites that have not converged are
-used as they are.
+The sampler is exact with any fixed sites; better sites only make the chain mix faster. So nothing
+here raises an error, and sites that have not converged are used as they are.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from ._site_rules import clip_precision
 _DAMPING = 0.8
 _MAX_ITERATIONS = 50
 _TOLERANCE = 1e-3
-# Of the cavity's precision, relative to the marginal's: below it a site stays as it is.
+# A site is not updated where the cavity's precision, relative to the marginal's, is smaller.
 _SMALLEST_CAVITY = 1e-6
 
 
@@ -33,7 +32,7 @@ class Marginals(NamedTuple):
 
 
 class Propagation(NamedTuple):
-    """What expectation propagation came to.
+    """The result of expectation propagation.
 
     Attributes
     ----------
@@ -118,7 +117,7 @@ def site_marginals(
 def _match(
     likelihood: Likelihood, sites: Sites, marginals: Marginals, params: tuple[float, ...]
 ) -> Sites:
-    """Return the sites that match the tilted moments; the old ones where there is no cavity."""
+    """Return the sites that match the tilted moments; the old ones where the cavity is improper."""
     precision = 1.0 / marginals.variance
     cavity = precision - sites.precision
     proper = cavity > _SMALLEST_CAVITY * precision
@@ -134,6 +133,7 @@ def _match(
 def _largest_effect(new: Sites, old: Sites, marginals: Marginals) -> float:
     """Return the largest change by new sites of any marginal alone, to first order."""
     precision = new.precision - old.precision
-    pull = new.shift - old.shift - precision * marginals.mean
-    spread = np.abs(precision) * marginals.variance
-    return float(np.maximum(spread, np.abs(pull) * np.sqrt(marginals.variance)).max())
+    gradient = new.shift - old.shift - precision * marginals.mean
+    on_mean = np.abs(gradient) * np.sqrt(marginals.variance)
+    on_variance = np.abs(precision) * marginals.variance
+    return float(np.maximum(on_variance, on_mean).max())

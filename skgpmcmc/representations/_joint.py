@@ -12,20 +12,20 @@ from ..likelihoods import Likelihood, Sites
 from ._adaptation import Adaptation
 from ._base import Conditional
 from ._pseudo_posterior import PosteriorConditional, PseudoPosteriorRepresentation
-from ._site_rules import HeldNoise
+from ._site_rules import HeldSiteRule
 
 
 class _JointConditional(PosteriorConditional):
     """The density of (theta, eta) but for p(theta): log L(f) - z^T z / 2 - log |U|."""
 
     @property
-    def carried(self) -> Array:
+    def joint_position(self) -> Array:
         """Return eta."""
         return self._eta
 
-    def evaluate_with(self, theta: Array, carried: Array) -> float:
+    def evaluate_joint(self, theta: Array, position: Array) -> float:
         """Return the log density at theta and eta; -inf where the covariance has no factor."""
-        self._eta = carried
+        self._eta = position
         return self.evaluate(theta)
 
     def gradient(self) -> Array:
@@ -44,64 +44,64 @@ class _JointConditional(PosteriorConditional):
 
 
 class _MeanSites(Adaptation):
-    """Sites that make the mean of f that of the pseudo-posterior; flat until they are found.
+    """Sites that give the pseudo-posterior the mean of f; flat until they are found.
 
     w is the mean curvature of -log L(f), and the shift is h = g + w f for the mean score g and the
     mean f, because K^-1 (f - m) has the mean g.
 
     Parameters
     ----------
-    noise : HeldNoise
+    rule : HeldSiteRule
         Holds the sites.
     likelihood : Likelihood
         Gives score and curvature.
     """
 
-    def __init__(self, noise: HeldNoise, likelihood: Likelihood) -> None:
-        self._noise = noise
+    def __init__(self, rule: HeldSiteRule, likelihood: Likelihood) -> None:
+        self._rule = rule
         self._likelihood = likelihood
         self._n_observed, self._sums = 0, np.zeros((3, likelihood.n_latent))
 
     @property
     def frozen(self) -> Sites:
         """The sites."""
-        return self._noise.held
+        return self._rule.held
 
     @frozen.setter
     def frozen(self, value: Sites) -> None:
-        self._noise.held = value
+        self._rule.held = value
 
     def observe(self, state: LatentState) -> None:
-        """Take in what the sites depend on."""
+        """Add the values at a state to the averages that the sites depend on."""
         derivatives = self._likelihood.derivatives(state.latent, state.params)
         self._sums += (state.latent, *derivatives)
         self._n_observed += 1
 
     def find(self, state: LatentState, theta: Array) -> Sites:
-        """Return the sites of the states since the last time."""
-        latent, score, bend = self._sums / self._n_observed
+        """Return the sites for the states observed since the last call."""
+        latent, score, second = self._sums / self._n_observed
         self._n_observed, self._sums[:] = 0, 0.0
-        w = max(-float(bend.mean()), 0.0)
+        w = max(-float(second.mean()), 0.0)
         return Sites(np.full_like(latent, w), score + w * latent)
 
 
 class JointRepresentation(PseudoPosteriorRepresentation):
-    """Hold nothing but the likelihood's own parameters.
+    """Move theta and the latent variables together; hold only the likelihood's own parameters.
 
     The kernel's hyperparameters, the mean offset and eta = U^T z - b move together along
     Hamiltonian trajectories: what `post-*` hold (M&A section 4), with sites of one precision
     for all, as grids need. Close to standard normal whatever theta is, eta allows long steps.
     """
 
-    carries_latents = True
+    updates_latents_jointly = True
     requires = ("pseudo-posterior gradient",)
-    # Twice that of trajectories of theta alone: hundreds of nuisances make the steps small.
+    # Twice the length for theta alone: with hundreds of latent variables the steps are small.
     path_length = 3.0
 
     def __init__(self, workspace: Workspace) -> None:
-        noise = HeldNoise(workspace.likelihood)
-        super().__init__(workspace, noise)
-        self.adaptation = _MeanSites(noise, workspace.likelihood)
+        rule = HeldSiteRule(workspace.likelihood)
+        super().__init__(workspace, rule)
+        self.adaptation = _MeanSites(rule, workspace.likelihood)
 
     @property
     def free(self) -> NDArray[np.intp]:

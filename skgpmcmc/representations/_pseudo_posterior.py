@@ -16,12 +16,12 @@ from ._base import Conditional, FactorConditional, Representation
 from ._expectation_propagation import propagate
 from ._site_rules import (
     Bound,
-    ConstantNoise,
-    FrozenNoise,
+    ConstantSiteRule,
+    FrozenSiteRule,
     FrozenSites,
-    Noise,
-    SiteNoise,
-    TaylorNoise,
+    PosteriorSiteRule,
+    SiteRule,
+    TaylorSiteRule,
     clip_precision,
     floor_precision,
 )
@@ -34,18 +34,18 @@ class PseudoPosteriorRepresentation(Representation):
     ----------
     workspace : Workspace
         The chain's buffers and counters.
-    noise : Noise
+    rule : SiteRule
         Gives the sites at each theta.
     """
 
-    def __init__(self, workspace: Workspace, noise: Noise) -> None:
+    def __init__(self, workspace: Workspace, rule: SiteRule) -> None:
         super().__init__(workspace)
-        self._noise = noise
+        self._rule = rule
         self._factory = workspace.covariance.pseudo_posterior_factory()
 
     def prepare(self, state: LatentState, current: LatentState | None = None) -> bool:
         """Fit the sites at a state and factor its pseudo-posterior."""
-        state.sites = self._noise.fit(state)
+        state.sites = self._rule.fit(state)
         occupied = None if current is None else current.pseudo
         pseudo = self._factory.build(state.factor, state.sites.precision, occupied)
         if pseudo is None:
@@ -61,7 +61,7 @@ class PseudoPosteriorRepresentation(Representation):
         success : bool
             False where the factorisation failed: a rejected proposal, counted.
         """
-        candidate.sites = self._noise.sites(candidate, current)
+        candidate.sites = self._rule.sites(candidate, current)
         if candidate.factor is current.factor and candidate.sites is current.sites:
             candidate.pseudo = current.pseudo
             return True
@@ -75,7 +75,7 @@ class PseudoPosteriorRepresentation(Representation):
 
 
 class _PseudoConditional(FactorConditional):
-    """Holds eta, and what determines the shift of the sites."""
+    """Holds eta fixed, and the variables that determine the shift of the sites."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class _PseudoConditional(FactorConditional):
 
     @abstractmethod
     def _log_ratio(self, state: LatentState, projection: Array) -> float:
-        """Return what multiplies L(f) p(theta), given b."""
+        """Return the logarithm of the factor that multiplies L(f) p(theta), given b."""
 
     def _complete(self, candidate: LatentState) -> float:
         if not self._representation.complete(candidate, self.state):
@@ -119,7 +119,7 @@ class _SurrogateConditional(_PseudoConditional):
         super().__init__(workspace, state, representation)
 
     def _set_sites(self, state: LatentState) -> None:
-        """Compute what depends on the sites and the mean alone; most proposals share it."""
+        """Compute the terms that depend only on the sites and the mean."""
         precision = state.sites.precision
         residual = self._surrogate - state.mean
         self._sites, self._mean = state.sites, state.mean
@@ -170,7 +170,7 @@ class SurrogateSite(SurrogateRepresentation):
     requires = ("any precisions",)
 
     def __init__(self, workspace: Workspace) -> None:
-        super().__init__(workspace, SiteNoise(workspace.likelihood, floor_precision))
+        super().__init__(workspace, PosteriorSiteRule(workspace.likelihood, floor_precision))
 
 
 class SurrogateTaylor(SurrogateRepresentation):
@@ -179,14 +179,14 @@ class SurrogateTaylor(SurrogateRepresentation):
     requires = ("taylor sites", "any precisions")
 
     def __init__(self, workspace: Workspace) -> None:
-        super().__init__(workspace, TaylorNoise(workspace.likelihood, floor_precision))
+        super().__init__(workspace, TaylorSiteRule(workspace.likelihood, floor_precision))
 
 
 class SurrogateConstant(SurrogateRepresentation):
     """Surrogate noise S = alpha I (M&A section 3.2)."""
 
     def __init__(self, workspace: Workspace, alpha: float) -> None:
-        super().__init__(workspace, ConstantNoise(workspace.likelihood, alpha))
+        super().__init__(workspace, ConstantSiteRule(workspace.likelihood, alpha))
 
 
 class PosteriorSite(PosteriorRepresentation):
@@ -195,7 +195,7 @@ class PosteriorSite(PosteriorRepresentation):
     requires = ("any precisions",)
 
     def __init__(self, workspace: Workspace) -> None:
-        super().__init__(workspace, SiteNoise(workspace.likelihood, clip_precision))
+        super().__init__(workspace, PosteriorSiteRule(workspace.likelihood, clip_precision))
 
 
 class PosteriorTaylor(PosteriorRepresentation):
@@ -204,7 +204,7 @@ class PosteriorTaylor(PosteriorRepresentation):
     requires = ("taylor sites", "any precisions")
 
     def __init__(self, workspace: Workspace) -> None:
-        super().__init__(workspace, TaylorNoise(workspace.likelihood, clip_precision))
+        super().__init__(workspace, TaylorSiteRule(workspace.likelihood, clip_precision))
 
 
 class _PropagatedSites(Adaptation):
@@ -212,7 +212,7 @@ class _PropagatedSites(Adaptation):
 
     Parameters
     ----------
-    noise : FrozenNoise
+    rule : FrozenSiteRule
         Holds the sites.
     workspace : Workspace
         The chain's buffers and counters.
@@ -220,19 +220,19 @@ class _PropagatedSites(Adaptation):
         The representation's, in whatever form; its buffers are overwritten.
     """
 
-    def __init__(self, noise: FrozenNoise, workspace: Workspace, factory: Any) -> None:
-        self._noise = noise
+    def __init__(self, rule: FrozenSiteRule, workspace: Workspace, factory: Any) -> None:
+        self._rule = rule
         self._workspace = workspace
         self._factory = factory
 
     @property
     def frozen(self) -> FrozenSites | None:
         """The sites and where they were found; None until they are."""
-        return self._noise.frozen
+        return self._rule.frozen
 
     @frozen.setter
     def frozen(self, value: FrozenSites | None) -> None:
-        self._noise.frozen = value
+        self._rule.frozen = value
 
     def find(self, state: LatentState, theta: Array) -> FrozenSites | None:
         """Return the sites of expectation propagation at theta; None if K has no factor there."""
@@ -246,7 +246,7 @@ class _PropagatedSites(Adaptation):
 
 
 class PropagatedRepresentation(PseudoPosteriorRepresentation):
-    """Sites from expectation propagation at one theta, held at every other.
+    """Sites found by expectation propagation at one theta, and used at every theta.
 
     Parameters
     ----------
@@ -261,9 +261,9 @@ class PropagatedRepresentation(PseudoPosteriorRepresentation):
     adaptation: _PropagatedSites
 
     def __init__(self, workspace: Workspace, bound: Bound) -> None:
-        noise = FrozenNoise(workspace.likelihood, bound)
-        super().__init__(workspace, noise)
-        self.adaptation = _PropagatedSites(noise, workspace, self._factory)
+        rule = FrozenSiteRule(workspace.likelihood, bound)
+        super().__init__(workspace, rule)
+        self.adaptation = _PropagatedSites(rule, workspace, self._factory)
 
     def prepare(self, state: LatentState, current: LatentState | None = None) -> bool:
         """Set the sites and factor the pseudo-posterior; find the sites here if there are none."""

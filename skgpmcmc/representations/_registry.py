@@ -43,8 +43,8 @@ REPRESENTATIONS: dict[str, type[Representation]] = {
     "joint-post": JointRepresentation,
 }
 
-#: Capability -> a call that raises a MissingCapabilityError where the likelihood lacks it. Every
-#: other capability is one of the covariance structure.
+#: Capability -> a call that raises a MissingCapabilityError if the likelihood lacks it.
+#: Capabilities that are not listed here are those of a covariance structure.
 LIKELIHOOD_CAPABILITIES: dict[str, Callable[[Likelihood, tuple[float, ...]], object]] = {
     "taylor sites": lambda likelihood, params: likelihood.taylor_sites(params),
     "gaussian sites": lambda likelihood, params: likelihood.gaussian_sites(params),
@@ -53,16 +53,15 @@ LIKELIHOOD_CAPABILITIES: dict[str, Callable[[Likelihood, tuple[float, ...]], obj
     ),
 }
 
-#: Capability -> what is said where the covariance structure lacks it.
+#: Capability -> the end of the error message if the covariance structure lacks it.
 STRUCTURE_CAPABILITIES: dict[str, str] = {
     "any precisions": "it needs a covariance that takes sites of different precisions.",
     "marginal variances": "it needs a covariance that gives variances of the pseudo-posterior.",
     "added noise": "it needs a covariance to which noise of any variances can be added.",
     "pseudo-posterior gradient": (
-        "only a covariance on a grid has the gradient that it needs. Of the estimators "
-        "MCMCCoxProcessRegressor alone uses grids, where the rows take up at least half of a "
-        "Cartesian grid and the kernel is a constant times a squared exponential, without "
-        "white noise."
+        "only a covariance on a grid has the gradient that it needs. MCMCCoxProcessRegressor is "
+        "the only estimator that uses grids: the rows must take up at least half of a Cartesian "
+        "grid, and the kernel must be a constant times a squared exponential, without white noise."
     ),
 }
 
@@ -77,7 +76,7 @@ def representation_class(representation: str | float) -> type[Representation]:
 
 
 def supports(structure: CovarianceStructure, kind: type[Representation]) -> bool:
-    """Return whether a covariance structure itself has all that a representation requires."""
+    """Return whether a covariance structure has all capabilities that a representation requires."""
     return not _lacking(structure, kind)
 
 
@@ -142,7 +141,7 @@ def usable_structure(
 def check_is_representation(
     value: Any, likelihood: Likelihood | None = None, structure: CovarianceStructure = _DENSE
 ) -> None:
-    """Raise a ValueError for what is neither the name of a representation nor a variance.
+    """Raise a ValueError unless the value is the name of a representation or a variance.
 
     Parameters
     ----------
@@ -190,7 +189,7 @@ def _usable(likelihood: Likelihood, structure: CovarianceStructure) -> list[str]
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names, and what a representation may be besides, for messages."""
+    """Return the allowed values of `representation`, for messages."""
     shown = ", ".join(map(repr, names))
     return f"{shown}, or a positive number (the variance of constant surrogate noise)"
 

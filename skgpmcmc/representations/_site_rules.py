@@ -17,22 +17,22 @@ from .._linalg import Array
 from .._model._state import LatentState
 from ..likelihoods import Likelihood, Sites
 
-#: Makes the precisions of fitted sites admissible, given the prior variances.
+#: A function that bounds the precisions of fitted sites, given the prior variances.
 Bound = Callable[[Sites, float | Array], Sites]
 
 # "Infinite variances were truncated to a large value" (M&A section 5). A constant, not
 # a multiple of the prior variance: noise that grows with the signal variance would pin
 # it through N(g; m, K + S) even where the data say nothing.
 MAX_NOISE = 1e6
-# Of a site's precision, relative to its prior's. Beyond it rounding errors of I + L^T W L, which
-# are relative to its largest entries, are no longer small beside 1. Far less is lost than by the
-# jitter: such a site holds f within 3e-6 prior standard deviations.
+# The largest precision of a site, in units of the prior's. Beyond it the rounding errors of I + L^T
+# W L, which are relative to its largest entries, are no longer small beside 1. This changes far
+# less than the jitter: such a site holds f within 3e-6 prior standard deviations.
 MAX_RELATIVE_PRECISION = 1e11
-# By which the likelihood's own parameters multiply a frozen site, at most.
+# The largest factor by which the likelihood's own parameters may scale a frozen site.
 _MAX_RATIO = 1e6
 
 
-class Noise(ABC):
+class SiteRule(ABC):
     """Maps hyperparameters to Gaussian sites, one for each latent variable.
 
     Parameters
@@ -48,7 +48,7 @@ class Noise(ABC):
         self._bound = bound
 
     def sites(self, candidate: LatentState, current: LatentState) -> Sites:
-        """Return the candidate's sites: those of the current state if they are the same."""
+        """Return the candidate's sites; the current state's own object if equal."""
         if self._same_inputs(candidate, current):
             return current.sites
         return self.fit(candidate)
@@ -68,7 +68,7 @@ class Noise(ABC):
 
     @abstractmethod
     def _fit(self, state: LatentState) -> Sites:
-        """Return the sites as fitted."""
+        """Return the fitted sites, before their precisions are bounded."""
 
 
 class OneSiteFits:
@@ -85,7 +85,7 @@ class OneSiteFits:
         self._distinct, self._inverse = likelihood.distinct()
 
     def fit(self, mean: float, variance: float | Array, params: tuple[float, ...]) -> Sites:
-        """Return the sites given the prior mean and variances; not bounded."""
+        """Return the sites given the prior mean and variances, with unbounded precisions."""
         if not isinstance(variance, float):
             return self._likelihood.fit_sites(mean, variance, params)
         # Equal prior variances: one fit for each distinct observation.
@@ -93,7 +93,7 @@ class OneSiteFits:
         return Sites(sites.precision[self._inverse], sites.shift[self._inverse])
 
 
-class SiteNoise(Noise):
+class PosteriorSiteRule(SiteRule):
     """Sites that reproduce the one-dimensional site posteriors, eq. (site_posterior)."""
 
     def __init__(self, likelihood: Likelihood, bound: Bound) -> None:
@@ -107,7 +107,7 @@ class SiteNoise(Noise):
         return self._fits.fit(state.mean, state.factor.variance, state.params)
 
 
-class _NoiseOfParameters(Noise):
+class _ParameterSiteRule(SiteRule):
     """Sites that depend on the likelihood's own parameters and, through bounds, on the prior."""
 
     _last: tuple[tuple[float, ...], Sites] | None = None
@@ -119,17 +119,17 @@ class _NoiseOfParameters(Noise):
 
     @abstractmethod
     def _fit_at(self, params: tuple[float, ...]) -> Sites:
-        """Return the sites as fitted."""
+        """Return the fitted sites, before their precisions are bounded."""
 
 
-class TaylorNoise(_NoiseOfParameters):
+class TaylorSiteRule(_ParameterSiteRule):
     """Sites from a Taylor expansion of the log likelihood alone, eq. (taylor)."""
 
     def _fit_at(self, params: tuple[float, ...]) -> Sites:
         return self._likelihood.taylor_sites(params)
 
 
-class HeldNoise(Noise):
+class HeldSiteRule(SiteRule):
     """The same sites at every theta, flat until others are set.
 
     Parameters
@@ -156,7 +156,7 @@ class HeldNoise(Noise):
 
 
 def check_variance(alpha: float) -> None:
-    """Raise a ValueError for what cannot be the variance of constant surrogate noise."""
+    """Raise a ValueError unless alpha can be the variance of constant surrogate noise."""
     if not (math.isfinite(alpha) and alpha > 0.0):
         raise ValueError(
             "representation, given as a number, is the variance of the surrogate noise and "
@@ -165,7 +165,7 @@ def check_variance(alpha: float) -> None:
         )
 
 
-class ConstantNoise(HeldNoise):
+class ConstantSiteRule(HeldSiteRule):
     """S = alpha I: `fixed` as alpha -> 0, `prior-white` as alpha -> infinity.
 
     Parameters
@@ -207,12 +207,13 @@ class FrozenSites(NamedTuple):
     params: tuple[float, ...]
 
 
-class FrozenNoise(_NoiseOfParameters):
-    """Frozen sites, scaled where the likelihood has parameters of its own.
+class FrozenSiteRule(_ParameterSiteRule):
+    """Sites found once, and then only scaled by the likelihood's own parameters, if it has any.
 
-    A site's precision and shift are multiplied by what the parameters make of the precision
-    of the one-dimensional site posterior. That is exact for Gaussian noise, and keeps chains
-    from being stuck where the noise of all other kinds is small.
+    A site's precision and shift are multiplied by the ratio of two precisions of the
+    one-dimensional site posterior: at the present parameters, and where the sites were found. This
+    is exact for Gaussian noise. For other noise it keeps chains from getting stuck where the noise
+    is small.
 
     Parameters
     ----------
@@ -229,7 +230,7 @@ class FrozenNoise(_NoiseOfParameters):
 
     @property
     def frozen(self) -> FrozenSites | None:
-        """The sites and where they were found; None until they are."""
+        """The sites and the theta at which they were found; None before that."""
         return self._frozen
 
     @frozen.setter
@@ -250,12 +251,12 @@ class FrozenNoise(_NoiseOfParameters):
 
 
 def floor_precision(sites: Sites, variance: float | Array) -> Sites:
-    """Bound the noise that surrogate data are drawn with, on both sides; see `clip_precision`."""
+    """Bound the noise of surrogate data from below and above; see `clip_precision`."""
     return _bounded(sites, 1.0 / MAX_NOISE, variance)
 
 
 def clip_precision(sites: Sites, variance: float | Array) -> Sites:
-    """Bound precisions from above, and replace negative ones by zero: it leaves the prior as it is.
+    """Bound precisions from above, and replace negative ones by zero: a site without effect.
 
     Parameters
     ----------
@@ -268,7 +269,7 @@ def clip_precision(sites: Sites, variance: float | Array) -> Sites:
 
 
 def _bounded(sites: Sites, lowest: float, variance: float | Array) -> Sites:
-    """Bound precisions. Where they are reduced, the pseudo-observations stay."""
+    """Bound precisions. Where one is reduced, its pseudo-observation stays the same."""
     precision, largest = sites.precision, MAX_RELATIVE_PRECISION / variance
     if ((precision >= lowest) & (precision <= largest)).all():
         return sites

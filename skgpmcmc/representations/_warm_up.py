@@ -11,7 +11,7 @@ from .._model._model import Workspace
 from .._model._state import LatentState
 from ._base import Conditional, FactorConditional
 from ._pseudo_posterior import PseudoPosteriorRepresentation
-from ._site_rules import SiteNoise, clip_precision
+from ._site_rules import PosteriorSiteRule, clip_precision
 
 
 class _ApproximateConditional(FactorConditional):
@@ -45,17 +45,17 @@ class _ApproximateConditional(FactorConditional):
 
 
 class ApproximateMarginalRepresentation(PseudoPosteriorRepresentation):
-    """Hold nothing: theta moves under an approximation of its marginal posterior.
+    """Hold nothing fixed: theta moves under an approximation of its marginal posterior.
 
-    Expanded at the mean of the pseudo-posterior of `post-site`. Not exact: it serves
-    the warm-up.
+    Laplace's approximation around the mean of the pseudo-posterior of `post-site`. It is not exact,
+    and used only in the warm-up.
     """
 
     draws_latents_exactly = True
     requires = ("any precisions",)
 
     def __init__(self, workspace: Workspace) -> None:
-        super().__init__(workspace, SiteNoise(workspace.likelihood, clip_precision))
+        super().__init__(workspace, PosteriorSiteRule(workspace.likelihood, clip_precision))
 
     def condition(self, state: LatentState, rng: np.random.Generator) -> Conditional:
         """Return the approximate marginal density of theta."""

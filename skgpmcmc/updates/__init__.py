@@ -1,4 +1,4 @@
-"""Markov updates. They see a function and a state, and know nothing of Gaussian processes."""
+"""Markov updates of a state, given a log density; independent of Gaussian processes."""
 
 from ._elliptical import EllipticalResult, elliptical_slice_step
 from ._hamiltonian import HamiltonianResult, HamiltonianTuner, Point, hamiltonian_step

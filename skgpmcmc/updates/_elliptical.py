@@ -13,7 +13,7 @@ from ._slice import MAX_SHRINKS
 
 
 class EllipticalResult(NamedTuple):
-    """What one elliptical slice update came to.
+    """The result of one elliptical slice update.
 
     Attributes
     ----------

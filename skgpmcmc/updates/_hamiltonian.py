@@ -14,15 +14,16 @@ from .._linalg import Array
 _TARGET_ACCEPTANCE = 0.7
 _SHRINKAGE, _OFFSET, _FORGETTING = 0.1, 10.0, 0.75
 _FIRST_STEP_SIZE = 0.2
-# What step sizes shrink to, relative to the last one. (Hoffman and Gelman's 10 costs the first
-# trajectories after each change of the metric, and the average remembers them.)
+# Dual averaging shrinks step sizes towards this multiple of the last one. (With 10, as in Hoffman
+# and Gelman, the first trajectories after each change of the metric are rejected, and the average
+# keeps their effect.)
 _OPTIMISM = 2.0
 # Weight of the newest trajectory in the mean acceptance.
 _NEWEST_SHARE = 0.1
-# Iterations that estimate the first metric, the next window is twice as long; how much
-# a small variance weighs in each, in iterations (as in Stan).
+# The number of iterations that estimate the first metric (each later window is twice as long), and
+# the weight, in iterations, of a small prior variance in each estimate (as in Stan).
 _FIRST_WINDOW = 25
-# Iterations after the last window, for the step size.
+# The number of iterations after the last window, which only tune the step size.
 _LAST_ITERATIONS = 25
 _REGULARISATION, _SMALL_VARIANCE = 5.0, 1e-3
 
@@ -36,7 +37,7 @@ class Point(NamedTuple):
 
 
 class HamiltonianResult(NamedTuple):
-    """What one trajectory came to.
+    """The result of one trajectory.
 
     Attributes
     ----------
@@ -165,7 +166,7 @@ class HamiltonianTuner:
         self._squares = np.zeros_like(self._scales)
 
     def record(self, value: Array, acceptance: float) -> None:
-        """Take in where a trajectory of the warm-up has led, and how probable its end was."""
+        """Record the end of a trajectory of the warm-up, and the probability of accepting it."""
         self.n_since_restart += 1
         self.acceptance += _NEWEST_SHARE * (acceptance - self.acceptance)
         weight = 1.0 / (self.n_since_restart + _OFFSET)
@@ -196,7 +197,7 @@ class HamiltonianTuner:
 
 
 def _window_ends(n_iterations: int) -> list[int]:
-    """Return after how many iterations each window ends; the last one takes what is left."""
+    """Return the iterations at which windows end; the last takes the remainder."""
     ends, start, window = [], 0, _FIRST_WINDOW
     limit = n_iterations - _LAST_ITERATIONS
     while start + window <= limit:

@@ -12,8 +12,8 @@ import numpy as np
 from .._linalg import Array
 from ._slice import StepResult
 
-#: Given the current vector and a generator: the proposed vector theta', and
-#: log q(theta; theta') - log q(theta'; theta).
+#: A function of the current vector and a random generator. It returns the proposed vector theta',
+#: and log q(theta; theta') - log q(theta'; theta).
 Proposal = Callable[[Array, np.random.Generator], tuple[Array, float]]
 
 _NAME = "proposal (hyperparameter_update of the estimators)"

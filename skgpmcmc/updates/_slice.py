@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# A bracket shrinks by a factor of 3/4 on average when its proposal is rejected
-# and by much more when far off: 100 shrinks reach the spacing of floats.
+# When a proposal is rejected, the bracket shrinks by a factor of 3/4 on average, and by much more
+# if the proposal was far off: after 100 times it is as narrow as the spacing of floats.
 MAX_SHRINKS = 100
 
 
 class StepResult(NamedTuple):
-    """What one update of a scalar or a vector came to.
+    """The result of one update of a scalar or a vector.
 
     Attributes
     ----------

@@ -6,10 +6,10 @@ import numpy as np
 
 from .._linalg import Array
 
-# Moves grow with the bracket: on a normal target a bracket of 1.4, 2.0, 4.5, 7 and 12
-# standard deviations is 3.7, 4.0, 5.9, 8 and 13 mean moves wide, and the effective
-# draws for each evaluation are most numerous from 6 to 12. A bracket that is far too
-# narrow is three mean moves wide, so that it grows by 8/3 in each window.
+# Width of a bracket, in units of the mean move. On a normal target, brackets of 1.4, 2.0, 4.5, 7
+# and 12 standard deviations are 3.7, 4.0, 5.9, 8 and 13 mean moves wide, and widths of 6 to 12 mean
+# moves give the most effective draws for each evaluation. A bracket that is far too narrow is three
+# mean moves wide, so that it grows by 8/3 in each window.
 _MOVES_IN_A_WIDTH = 8.0
 _FIRST_WINDOW = 10
 
@@ -35,7 +35,7 @@ class WidthAdapter:
         self._window = _FIRST_WINDOW
 
     def record(self, moves: Array) -> None:
-        """Take in the absolute moves of one sweep over all hyperparameters."""
+        """Record the absolute moves of one sweep over all hyperparameters."""
         self._total += np.abs(moves)
         self._count += 1
         if self._count == self._window:

@@ -9,14 +9,14 @@ from rounding import ELEMENTWISE
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from skgpmcmc._prediction._dense import PosteriorDraws, sample_latent, spread
+from skgpmcmc._prediction._dense import PosteriorDraws, evenly_spaced_draws, sample_latent
 from skgpmcmc._running._chains import run_chains
 from skgpmcmc._running._interrupts import StopSignal
 from skgpmcmc._running._one_chain import RoundStart, run_chain
 from skgpmcmc._running._progress import ProgressSender
 from skgpmcmc._sampling import _hyperparameter_moves
 from skgpmcmc._sampling._chain import Chain
-from skgpmcmc._sampling._latent_functions import ChainGroup
+from skgpmcmc._sampling._latent_functions import LatentFunctionsGibbs
 from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.likelihoods import Gaussian, Poisson, StudentT
 from skgpmcmc.likelihoods._softmax import SoftmaxClass
@@ -88,7 +88,7 @@ def test_predictions_from_some_draws_belong_to_those_draws():
     settings = SamplerSettings("prior-white", n_warmup=5, n_draws=20)
     trace = run_chains(model, settings, n_chains=2, random_state=0)
     draws = PosteriorDraws.from_trace(model.kernel, X_SMALL, trace, model.jitter, 5)
-    which = spread(trace, 5)
+    which = evenly_spaced_draws(trace, 5)
     np.testing.assert_array_equal(which, [0, 10, 20, 29, 39])
     np.testing.assert_array_equal(draws.theta, trace.theta.reshape(40, -1)[which])
     for _, mean, variance in draws.chunks(X_SMALL):
@@ -163,7 +163,7 @@ def test_trajectories_are_of_the_posterior(monkeypatch):
     coordinates = NormalCoordinates(model.layout.priors)
 
     def expected(u):
-        log_slope = np.log(np.abs(coordinates.slope(u))).sum()
+        log_slope = np.log(np.abs(coordinates.derivative(u))).sum()
         return _log_posterior(model, coordinates.to_theta(u)) + log_slope
 
     difference = there.log_density - start.log_density
@@ -191,7 +191,7 @@ def test_kept_draws_are_states_after_every_thin_th_iteration(thin):
     start = RoundStart(0, seed, None, None)
     (draws,) = run_chain([model], settings, start, 4 * thin, StopSignal(), silent)
     assert draws.n_kept == 4
-    group = ChainGroup.start([model], settings, seed)
+    group = LatentFunctionsGibbs.start([model], settings, seed)
     for iteration in range(2):
         group.warm_up(iteration)
     group.end_warm_up()

@@ -4,12 +4,14 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from skgpmcmc import (
     MCMCCoxProcessRegressor,
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
+from skgpmcmc.priors import HyperPrior
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SHORT = {"n_chains": 2, "n_warmup": 5, "n_draws": 5, "random_state": 0}
@@ -52,3 +54,13 @@ def test_they_predict_as_before(case):
 def test_no_copies_are_kept(case):
     make, copies = CASES[case]
     assert not set(copies) & set(vars(make()))
+
+
+def test_priors_have_the_old_names_of_their_attributes():
+    new = HyperPrior(stats.lognorm(s=1.0))
+    state = new.__getstate__()
+    state["reach"], state["parabola"] = state.pop("finite_support"), state.pop("normal_form")
+    old = HyperPrior.__new__(HyperPrior)
+    old.__setstate__(state)
+    assert set(vars(old)) == set(vars(new))
+    assert (old.finite_support, old.score(0.3)) == (new.finite_support, new.score(0.3))

@@ -328,7 +328,7 @@ def test_warm_start_names_the_parameter_that_changed(estimator, name):
     value = OTHER_LIKELIHOODS[estimator] if name == "likelihood" else CHANGES[name]
     words = ["warm_start=True", name]
     if name != "n_draws":
-        words.append(f"differ from it: {name}. Pass the same, or set warm_start=False")
+        words.append(f"differ from it: {name}. Pass the same values, or set warm_start=False")
     model.set_params(**{"n_draws": 8, name: value})
     check_message(lambda: model.fit(X, TARGETS[estimator]), words)
 

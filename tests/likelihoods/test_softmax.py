@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from skgpmcmc import MCMCGaussianProcessClassifier
 from skgpmcmc._sampling._chain import Chain
-from skgpmcmc._sampling._latent_functions import ChainGroup
+from skgpmcmc._sampling._latent_functions import LatentFunctionsGibbs
 from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.diagnostics import mcse_mean
 from skgpmcmc.exceptions import MissingCapabilityError
@@ -71,7 +71,7 @@ def three_sweeps(conditions, representation):
     def move(states, labels, rng):
         observe(workspaces, labels)
         pairs = zip(workspaces, states, strict=True)
-        group = ChainGroup([Chain(w, settings, rng, s) for w, s in pairs], rng)
+        group = LatentFunctionsGibbs([Chain(w, settings, rng, s) for w, s in pairs], rng)
         for _ in range(3):
             if conditions:
                 group.iterate()
@@ -127,7 +127,7 @@ def test_every_class_is_updated_given_all_others(n_classes):
         likelihood = SoftmaxClass(np.where(labels == c, 1.0, -1.0), n_classes)
         model = make_model(likelihood, priors=KERNEL_PRIORS, mean="zero")
         chains.append(Chain.start(model, settings, rng))
-    group = ChainGroup(chains, rng)
+    group = LatentFunctionsGibbs(chains, rng)
     for number, chain in enumerate(group._in_turn()):
         chain.iterate()
         latent = np.array([each.state.latent for each in group.chains])

@@ -24,7 +24,7 @@ from skgpmcmc import (
 from skgpmcmc._running import _checkpoint, _workers
 from skgpmcmc._running._chains import run_groups
 from skgpmcmc._running._checkpoint import Checkpoint
-from skgpmcmc._sampling._latent_functions import ChainGroup
+from skgpmcmc._sampling._latent_functions import LatentFunctionsGibbs
 from skgpmcmc.core import LatentGaussianModel, SamplerSettings
 from skgpmcmc.likelihoods import Gaussian
 from skgpmcmc.updates import RandomWalk
@@ -101,7 +101,7 @@ class Death(BaseException):
 def count(monkeypatch):
     """Count the iterations after the warm-up; at the number under "death" the process ends."""
     counted = {"iterations": 0, "death": None}
-    iterate = ChainGroup.iterate
+    iterate = LatentFunctionsGibbs.iterate
 
     def iterate_or_die(self):
         if counted["iterations"] == counted["death"]:
@@ -109,7 +109,7 @@ def count(monkeypatch):
         counted["iterations"] += 1
         iterate(self)
 
-    monkeypatch.setattr(ChainGroup, "iterate", iterate_or_die)
+    monkeypatch.setattr(LatentFunctionsGibbs, "iterate", iterate_or_die)
     monkeypatch.setattr(_checkpoint, "_SECONDS_BETWEEN_SAVES", 0.0)
     monkeypatch.setattr(_checkpoint, "_SHARE_BETWEEN_SAVES", 0.0)
     return counted
@@ -266,7 +266,7 @@ def test_other_fits_are_refused(saved, change, words):
     before = {path: path.read_bytes() for path in saved.rglob("*.*")}
     message = refusal(saved, options.pop("X"), options.pop("y"), **options)
     assert message.startswith(f"checkpoint={str(saved)!r} has the chains of another fit: ")
-    assert f"these differ from it: {words}. Pass the same, or another directory" in message
+    assert f"these differ from it: {words}. Pass the same values, or another directory" in message
     assert before == {path: path.read_bytes() for path in saved.rglob("*.*")}
 
 
@@ -405,7 +405,7 @@ def test_file_in_place_of_the_directory_is_refused(tmp_path, below):
     (tmp_path / "file").touch()
     message = refusal(tmp_path / "file" / below, X, SIGNAL > 0.0)
     assert "cannot be written to (" in message
-    assert message.endswith("Pass a directory that can, or None.")
+    assert message.endswith("Pass another directory, or None.")
 
 
 class AsBytes:
@@ -576,7 +576,7 @@ def test_two_fits_at_once_do_each_other_no_harm(tmp_path, count):
     """The second begins, and ends, when the first is somewhere in its last chain."""
     options = {**SHORT, "checkpoint": tmp_path}
     whole = MCMCGaussianProcessClassifier(**SHORT).fit(X, SIGNAL > 0.0)
-    iterate = ChainGroup.iterate
+    iterate = LatentFunctionsGibbs.iterate
     others = []
 
     def fit_another(self):
@@ -586,7 +586,7 @@ def test_two_fits_at_once_do_each_other_no_harm(tmp_path, count):
         iterate(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ChainGroup, "iterate", fit_another)
+        patch.setattr(LatentFunctionsGibbs, "iterate", fit_another)
         count["other"] = count["iterations"] + 60 + 53
         first = MCMCGaussianProcessClassifier(**options).fit(X, SIGNAL > 0.0)
     assert len(others) == 1
@@ -619,7 +619,7 @@ def fit_with_own_kernel(path):
 
 def test_another_process_knows_the_fit(tmp_path):
     model = fit_with_own_kernel(tmp_path)
-    script = "import test_checkpoint as t; t.ChainGroup.iterate = None; "
+    script = "import test_checkpoint as t; t.LatentFunctionsGibbs.iterate = None; "
     script += f"print(t.fit_with_own_kernel({str(tmp_path)!r}).trace_.theta.tolist())"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": "7"}
     result = subprocess.run(

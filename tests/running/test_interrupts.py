@@ -21,7 +21,7 @@ from skgpmcmc import (
 )
 from skgpmcmc._running import _one_chain, _rounds, _workers
 from skgpmcmc._running._interrupts import StopSignal
-from skgpmcmc._sampling._latent_functions import ChainGroup
+from skgpmcmc._sampling._latent_functions import LatentFunctionsGibbs
 from skgpmcmc.exceptions import ChainDiedError
 from skgpmcmc.updates import RandomWalk
 
@@ -60,7 +60,7 @@ def interrupt(monkeypatch):
         at = ()
         n_done = 0
 
-    iterate = ChainGroup.iterate
+    iterate = LatentFunctionsGibbs.iterate
 
     def iterate_and_press(self):
         iterate(self)
@@ -68,7 +68,7 @@ def interrupt(monkeypatch):
         if Interrupt.n_done in Interrupt.at:
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(ChainGroup, "iterate", iterate_and_press)
+    monkeypatch.setattr(LatentFunctionsGibbs, "iterate", iterate_and_press)
     return Interrupt
 
 
@@ -167,7 +167,7 @@ def test_second_time_is_an_interrupt_at_once(own_handler, monkeypatch):
         presses.append(1)
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(ChainGroup, "iterate", iterate)
+    monkeypatch.setattr(LatentFunctionsGibbs, "iterate", iterate)
     with pytest.raises(KeyboardInterrupt):
         classifier().fit(X, Y)
     assert len(presses) == 2
@@ -255,7 +255,9 @@ def test_advice_after_too_early_an_interrupt_knows_the_checkpoint(
     own_handler, interrupt, tmp_path, monkeypatch, estimator, y, n_chains, after
 ):
     if after < SHORT["n_warmup"]:
-        monkeypatch.setattr(ChainGroup, "warm_up", lambda self, _: ChainGroup.iterate(self))
+        monkeypatch.setattr(
+            LatentFunctionsGibbs, "warm_up", lambda self, _: LatentFunctionsGibbs.iterate(self)
+        )
     interrupt.at = [after]
     with pytest.raises(KeyboardInterrupt) as error:
         estimator(**SHORT, checkpoint=tmp_path / "chains").fit(X, y)
@@ -265,15 +267,15 @@ def test_advice_after_too_early_an_interrupt_knows_the_checkpoint(
     if after > SHORT["n_warmup"]:
         assert f"1 of {n_chains} chains" in text
         assert repr(str(tmp_path / "chains")) in text
-        assert "the same call goes on from there" in text
+        assert "the same call continues them" in text
     else:
-        assert f"No draws are in checkpoint={str(tmp_path / 'chains')!r} yet" in text
-        assert "the same call begins anew" in text
+        assert f"There are no draws in checkpoint={str(tmp_path / 'chains')!r} yet" in text
+        assert "the same call starts from the beginning" in text
 
 
 def test_advice_without_a_checkpoint(own_handler, interrupt):
     interrupt.at = [30]
-    with pytest.raises(KeyboardInterrupt, match=r"With checkpoint=.* would go on"):
+    with pytest.raises(KeyboardInterrupt, match=r"With checkpoint=.* could continue"):
         classifier().fit(X, Y)
 
 
@@ -405,8 +407,10 @@ def test_chain_that_dies_is_drawn_again(dying, metropolis, tmp_path, monkeypatch
     model = dying(chains=1, times=1)
     text, *others = fit_and_catch(model)
     # The second chain may have ended before.
-    assert re.match(r"Chain 1( or 2)? \(numbered from 1\) died: killed by somebody, or by", text)
-    assert "run once more, one at a time; no draw changes." in text
+    assert re.match(
+        r"Chain 1( or 2)? \(numbered from 1\) died; most likely its process was killed or", text
+    )
+    assert "run once more, one at a time; the draws do not change." in text
     assert not any("died" in other for other in others)
     np.testing.assert_array_equal(model.trace_.theta, metropolis.trace_.theta)
     assert not list(tmp_path.glob("skgpmcmc-*"))
@@ -416,7 +420,9 @@ def test_chain_that_dies_twice_is_left_out(dying, metropolis, tmp_path):
     model = dying(chains=1, times=2, warm_start=True, checkpoint=tmp_path / "chains")
     texts = fit_and_catch(model)
     assert re.match(r"Chain 1( or 2)? \(numbered from 1\) died", texts[0])
-    assert texts[1].startswith("Only 1 of 2 chains are left: chain 1 (numbered from 1) ended twice")
+    assert texts[1].startswith(
+        "Only 1 of 2 chains are left: the process of chain 1 (numbered from 1) died twice"
+    )
     np.testing.assert_array_equal(model.trace_.theta, metropolis.trace_.theta[1:])
     np.testing.assert_array_equal(model.trace_.latent, metropolis.trace_.latent[1:])
     assert np.isfinite(model.predict_proba(X)).all()
@@ -440,7 +446,7 @@ def test_no_chain_is_left(dying, tmp_path, has_checkpoint):
         model.fit(X, Y)
     assert not hasattr(model, "trace_")
     assert ("with checkpoint=..." in str(error.value)) != has_checkpoint
-    assert ("goes on from checkpoint=" in str(error.value)) == has_checkpoint
+    assert ("continues from checkpoint=" in str(error.value)) == has_checkpoint
 
 
 @pytest.fixture
@@ -470,7 +476,9 @@ def test_memory_that_does_not_come_back(memory, whole):
     memory.extend([1, 2])
     model = classifier()
     texts = fit_and_catch(model)
-    assert texts[1].startswith("Only 1 of 2 chains are left: chain 2 (numbered from 1) ended twice")
+    assert texts[1].startswith(
+        "Only 1 of 2 chains are left: the process of chain 2 (numbered from 1) died twice"
+    )
     np.testing.assert_array_equal(model.trace_.theta, whole.trace_.theta[:1])
     memory.extend(range(3, 10))
     with (
@@ -485,7 +493,7 @@ def test_other_targets_lose_the_chain_too(memory):
     memory.extend([1, 6])
     model = classifier(n_draws=10)
     texts = fit_and_catch(model, X, np.arange(12) % 3)
-    assert texts[1].startswith("Only 1 of 2 chains are left: chain 2 (numbered from 1)")
+    assert texts[1].startswith("Only 1 of 2 chains are left: the process of chain 2 (numbered")
     assert [trace.n_chains for trace in model.trace_] == [1, 1, 1]
     assert np.isfinite(model.predict_proba(X)).all()
 

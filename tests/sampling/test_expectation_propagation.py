@@ -484,8 +484,13 @@ def _scaled_at_the_proposal(noise, candidate, current):
 #: but not to the current state, and sites that are found anew where an iteration begins and held
 #: through it. The latter show at dense inputs with weak data, where pinned f holds theta fast.
 REFRESHED = {
-    "at-the-proposal": ("post-ep", 4, 0.5, (_site_rules.Noise, "sites", _scaled_at_the_proposal)),
-    "at-every-iteration": ("surr-ep", 16, 0.02, (_site_rules.FrozenNoise, "_fit", _steep_sites)),
+    "at-the-proposal": (
+        "post-ep",
+        4,
+        0.5,
+        (_site_rules.SiteRule, "sites", _scaled_at_the_proposal),
+    ),
+    "at-every-iteration": ("surr-ep", 16, 0.02, (_site_rules.FrozenSiteRule, "_fit", _steep_sites)),
 }
 
 

@@ -119,12 +119,12 @@ def test_coordinates(name):
     theta = prior.sample(np.random.default_rng(3), size=2)
     u = coordinates.from_theta(theta)
     np.testing.assert_allclose(coordinates.to_theta(u), theta, rtol=1e-10)
-    slope = coordinates.slope(u)
+    slope = coordinates.derivative(u)
     numeric = (coordinates.to_theta(u + STEP) - coordinates.to_theta(u - STEP)) / (2 * STEP)
     np.testing.assert_allclose(slope, numeric, rtol=1e-6)
 
     def log_prior(u):
-        return coordinates.log_prior(u, coordinates.to_theta(u), coordinates.slope(u))[0]
+        return coordinates.log_prior(u, coordinates.to_theta(u), coordinates.derivative(u))[0]
 
     value, gradient = coordinates.log_prior(u, theta, slope)
     expected = sum(prior.log_density(x) for x in theta) + np.log(np.abs(slope)).sum()
@@ -136,7 +136,9 @@ def test_coordinates(name):
 def test_common_priors_are_standard_normal_in_their_coordinates(name):
     coordinates = NormalCoordinates([PRIORS[name]])
     for u in np.array([[-1.5], [0.3], [2.0]]):
-        value, gradient = coordinates.log_prior(u, coordinates.to_theta(u), coordinates.slope(u))
+        value, gradient = coordinates.log_prior(
+            u, coordinates.to_theta(u), coordinates.derivative(u)
+        )
         assert value == pytest.approx(stats.norm.logpdf(u[0]), abs=1e-10)
         assert gradient == pytest.approx(-u, abs=1e-10)
 

@@ -108,9 +108,9 @@ def test_gradient_by_differences(name, kernel):
     n_theta, n_free, step = len(state.theta), len(held.free), 1e-5
 
     def density(position):
-        return conditional.evaluate_with(position[:n_theta], position[n_theta:])
+        return conditional.evaluate_joint(position[:n_theta], position[n_theta:])
 
-    start = np.concatenate([state.theta, conditional.carried])
+    start = np.concatenate([state.theta, conditional.joint_position])
     for position in (start, start + 0.1 * rng.standard_normal(len(start))):
         density(position)
         gradient = conditional.gradient()
@@ -130,7 +130,7 @@ def test_density_by_dense_algebra(sites):
     state = conditional.state
     theta, eta = state.theta + 0.3, rng.standard_normal(4)
     densities, latents = [], []
-    for at, white in ((state.theta, conditional.carried), (theta, eta)):
+    for at, white in ((state.theta, conditional.joint_position), (theta, eta)):
         K = model.kernel.clone_with_theta(at[:3])(GRID.points())
         K[np.diag_indices(4)] *= 1.0 + model.jitter
         precision, shift = sites or (np.zeros(4), np.zeros(4))
@@ -143,7 +143,7 @@ def test_density_by_dense_algebra(sites):
         densities.append(model.likelihood.log_likelihood(latent) + log_prior + log_jacobian)
         latents.append(latent)
     np.testing.assert_allclose(state.latent, latents[0], rtol=1e-8)
-    difference = conditional.evaluate_with(theta, eta) - conditional.log_density
+    difference = conditional.evaluate_joint(theta, eta) - conditional.log_density
     assert difference == pytest.approx(densities[1] - densities[0], rel=1e-8)
     conditional.accept()
     np.testing.assert_allclose(conditional.state.latent, latents[1], rtol=1e-8)

@@ -229,8 +229,8 @@ def test_auxiliaries_of_another_shape_are_rejected(monkeypatch):
 
 @pytest.mark.parametrize("sites", [_sites_of_the_current_state, _fresh_sites])
 def test_noise_at_the_old_theta_is_rejected(sites, monkeypatch):
-    monkeypatch.setattr(_site_rules.SiteNoise, "_fit", _steep_sites)
-    monkeypatch.setattr(_site_rules.Noise, "sites", sites)
+    monkeypatch.setattr(_site_rules.PosteriorSiteRule, "_fit", _steep_sites)
+    monkeypatch.setattr(_site_rules.SiteRule, "sites", sites)
     # Dense inputs and weak data: f holds theta fast where it is pinned, and nowhere else.
     likelihood = Poisson(np.ones(16), exposure=np.full(16, 0.02))
     model = make_model(likelihood, X=np.linspace(0.0, 3.0, 16)[:, np.newaxis])

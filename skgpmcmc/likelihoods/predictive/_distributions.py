@@ -1,4 +1,4 @@
-"""The distribution of one new observation, from nothing but its log density.
+"""The distribution of one new observation, computed from its log density alone.
 
 Three kinds, one for each `Likelihood.support`. All have the methods `quantile`, `exceedance` and
 `mean`; probabilities are accurate to about 1e-7.
@@ -21,7 +21,8 @@ LogDensity = Callable[[Array], Array]
 
 # A probability that differs from its target by less is equal to it.
 _TOLERANCE = 1e-8
-# Of the probability of all values given a draw: cells are halved while it is larger than the first.
+# Errors of the total probability given a draw: cells are halved while it is larger than the first
+# one; one larger than the second raises an error.
 _MASS_ERROR, _LARGEST_MASS_ERROR = 1e-6, 1e-3
 # Real y are centre + scale sinh(t). Heavy tails reach far; the square of y must not overflow.
 _EDGES = np.array([0.0, 1.0, 3.0, 8.0, 30.0, 100.0, 300.0])
@@ -42,7 +43,7 @@ _NEGLIGIBLE = 1e-8
 
 
 class Distribution(Protocol):
-    """What a distribution is asked for."""
+    """The interface of a distribution."""
 
     def quantile(self, probability: float) -> float:
         """Return the smallest value with at least this probability up to it."""
@@ -58,7 +59,7 @@ class Distribution(Protocol):
 
 
 class RealDistribution:
-    """Of a real y, whose density is integrated over cells that adapt to it.
+    """The distribution of a real y; the density is integrated over adaptive cells.
 
     Parameters
     ----------
@@ -203,7 +204,7 @@ def _at_nodes(low: Array, high: Array) -> Array:
 
 
 class CountDistribution:
-    """Of a whole number from zero, by summing the probabilities of one after the other.
+    """The distribution of a count: the probabilities are summed one after the other.
 
     Parameters
     ----------
@@ -254,8 +255,8 @@ class CountDistribution:
         last = max(_FIRST_BLOCK, 2 * first)
         if last > _MOST_COUNTS:
             raise ValueError(
-                f"a new count would have to be looked for among more than {_MOST_COUNTS}: too many "
-                "for the general method, which sums their probabilities one by one. Define "
+                f"the distribution of a new count extends beyond {_MOST_COUNTS}: too far for the "
+                "general method, which sums probabilities one by one. Define "
                 "predictive_quantiles, predictive_exceedance and predictive_mean in the class of "
                 "the likelihood, or leave out rows that are far from the data."
             )
@@ -271,7 +272,7 @@ class CountDistribution:
 
 
 class LabelDistribution:
-    """Of a label, -1 or +1.
+    """The distribution of a label, -1 or +1.
 
     Parameters
     ----------

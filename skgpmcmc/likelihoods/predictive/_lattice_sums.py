@@ -9,8 +9,8 @@ from scipy.special import gammaln, log_ndtr
 
 from ..._linalg import Array
 
-# A sum leaves out what is below exp(-DROP) of its largest term.
-DROP = 23.0
+# A sum leaves out what is below exp(-LOG_TOLERANCE) of its largest term.
+LOG_TOLERANCE = 23.0
 # Steps of any lattice are at least this fraction of the range that it has to cover.
 SMALLEST_STEP = 1e-3
 # From that variance on a normal density is so broad that a sum over it has too few steps to see
@@ -58,7 +58,7 @@ def lattice_sum(
         value = log_terms(index, *arguments)
         total[rows] += np.exp(value)
         index = index + direction
-        more = (value > -DROP) & (direction * (last - index) >= 0.0)
+        more = (value > -LOG_TOLERANCE) & (direction * (last - index) >= 0.0)
         if not more.all():
             rows, index, last = rows[more], index[more], last[more]
             arguments = tuple(argument[more] for argument in arguments)
@@ -106,33 +106,33 @@ def log_normal_below(
     return peak + np.log(step * total)
 
 
-def exp_excess(x: Array) -> Array:
+def exp_remainder(x: Array) -> Array:
     """Return e^x - 1 - x, also where x is so small that this would cancel."""
     series = 0.5 * x**2 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0)))
     return np.where(np.abs(x) < 1e-3, series, np.expm1(x) - x)
 
 
-def log_gamma_window(shape: Array, drop: Array | float) -> tuple[Array, Array]:
-    """Return bounds of the u where the density of `log_gamma_nodes` is above exp(-drop).
+def log_gamma_window(shape: Array, log_tolerance: Array | float) -> tuple[Array, Array]:
+    """Return bounds of the u where the density of `log_gamma_nodes` is above exp(-log_tolerance).
 
-    The density is exp(-shape (e^u - 1 - u)) up to a constant. With r = drop / shape the bounds
-    follow from e^u - 1 - u >= u^2 / 2 and >= e^u / 2 - log(2) for u > 0, and from
+    The density is exp(-shape (e^u - 1 - u)) up to a constant. With r = log_tolerance / shape the
+    bounds follow from e^u - 1 - u >= u^2 / 2 and >= e^u / 2 - log(2) for u > 0, and from
     e^u - 1 - u >= u^2 / (2 - u) for u < 0.
     """
-    ratio = drop / shape
+    ratio = log_tolerance / shape
     low = -0.5 * (ratio + np.sqrt(ratio * (ratio + 8.0)))
     return low, np.minimum(np.sqrt(2.0 * ratio), np.log(2.0 + 2.0 * ratio))
 
 
-def log_gamma_nodes(shape: Array, drop: float, n_nodes: int) -> tuple[Array, Array]:
+def log_gamma_nodes(shape: Array, log_tolerance: float, n_nodes: int) -> tuple[Array, Array]:
     """Return equally spaced nodes and weights for the mean over u = log(G / shape), G ~ Gamma.
 
     Parameters
     ----------
     shape : ndarray of shape (n,)
         Of the gamma distribution, positive.
-    drop : float
-        Densities below exp(-drop) of the largest are left out.
+    log_tolerance : float
+        Densities below exp(-log_tolerance) of the largest are left out.
     n_nodes : int
         At least two.
 
@@ -141,9 +141,9 @@ def log_gamma_nodes(shape: Array, drop: float, n_nodes: int) -> tuple[Array, Arr
     nodes, weights : ndarray of shape (n_nodes, n)
         The weights sum to one.
     """
-    low, high = log_gamma_window(shape, drop)
+    low, high = log_gamma_window(shape, log_tolerance)
     nodes = low + (high - low) * np.linspace(0.0, 1.0, n_nodes)[:, np.newaxis]
-    weights = np.exp(-shape * exp_excess(nodes))
+    weights = np.exp(-shape * exp_remainder(nodes))
     return nodes, weights / weights.sum(axis=0)
 
 

@@ -14,8 +14,8 @@ from ..._linalg import Array
 from .._special import log_binomial
 from ._lattice_sums import (
     BROAD_VARIANCE,
-    DROP,
     HALF_LOG_2PI,
+    LOG_TOLERANCE,
     SMALLEST_STEP,
     lattice_sum,
     log_normal_below,
@@ -29,9 +29,10 @@ _MODE_RESOLUTION = 1e-2
 _LARGEST_EXPONENT = 700.0
 # Powers of the logistic function with a smaller exponent fall too slowly for `_log_one_sided`.
 _SMALLEST_EXPONENT = 0.05
-# Sums behind distribution functions leave out densities below exp(-_TAIL_DROP) of the largest.
-_TAIL_DROP = 16.0
-# They have a power of two of nodes, at most this many.
+# Distribution functions are sums of densities; those below exp(-_TAIL_LOG_TOLERANCE) of the
+# largest density are left out.
+_TAIL_LOG_TOLERANCE = 16.0
+# The number of terms of these sums is a power of two, at most this one.
 _MOST_NODES = 2**12
 # An incomplete beta function costs so many normal distribution functions.
 _BETA_COST = 5.0
@@ -153,12 +154,14 @@ def _log_integral(a: Array, b: Array, mean: Array, variance: Array) -> Array:
     mode = _mode(a, b, mean, variance)
     share, other, scale = expit(mode), expit(-mode), np.sqrt(variance)
     information = (a + b) * (share * other)
-    slope = a * other - b * share - (mode - mean) / variance
+    derivative = a * other - b * share - (mode - mean) / variance
     # The nearest poles are pi away; a normal density needs steps of 0.9 deviations.
     step = 0.9 / np.sqrt(information + 1.0 / variance + 4.0)
-    reach = np.minimum(np.sqrt(2.0 * DROP) * scale, _half_width(information, DROP))
-    step = np.maximum(step, SMALLEST_STEP * reach)
-    arguments = (step, a + b, mode, share, other, slope, scale)
+    half_range = np.minimum(
+        np.sqrt(2.0 * LOG_TOLERANCE) * scale, _half_width(information, LOG_TOLERANCE)
+    )
+    step = np.maximum(step, SMALLEST_STEP * half_range)
+    arguments = (step, a + b, mode, share, other, derivative, scale)
     total = lattice_sum(_log_integrand, arguments, 0.0, 1.0, np.inf)
     total += lattice_sum(_log_integrand, arguments, -1.0, -1.0, -np.inf)
     peak = a * log_expit(mode) + b * log_expit(-mode) - 0.5 * ((mode - mean) / scale) ** 2
@@ -172,24 +175,24 @@ def _log_integrand(
     mode: Array,
     share: Array,
     other: Array,
-    slope: Array,
+    derivative: Array,
     scale: Array,
 ) -> Array:
     w = index * step
-    excess = np.where(np.abs(w) < _FAR, _excess(w, share, other), _far_excess(w, mode))
-    return slope * w - total * excess - 0.5 * (w / scale) ** 2
+    gap = np.where(np.abs(w) < _FAR, _tangent_gap(w, share, other), _far_tangent_gap(w, mode))
+    return derivative * w - total * gap - 0.5 * (w / scale) ** 2
 
 
-def _far_excess(w: Array, start: Array) -> Array:
-    """Return what `_excess` does, also where the slope at `start` underflows."""
+def _far_tangent_gap(w: Array, start: Array) -> Array:
+    """Return what `_tangent_gap` does, also where the derivative at `start` underflows."""
     w, start = np.where(start > 0.0, -w, w), -np.abs(start)
     return np.logaddexp(0.0, start + w) - np.log1p(np.exp(start)) - expit(start) * w
 
 
-def _excess(w: Array, share: Array, other: Array) -> Array:
-    """Return what log(1 + exp(t)) rises by in w beyond its tangent.
+def _tangent_gap(w: Array, share: Array, other: Array) -> Array:
+    """Return how far log(1 + exp(t)) is above its tangent, a distance w from where they touch.
 
-    Its slope there is `share`, and `other` is one minus that.
+    The tangent has the slope `share`; `other` is one minus `share`.
     """
     # It is the same from the other side, and there the smaller of the two has all its digits.
     w, share = np.where(share > other, -w, w), np.minimum(share, other)
@@ -199,13 +202,15 @@ def _excess(w: Array, share: Array, other: Array) -> Array:
     return np.where(np.abs(w) < _SMALL_DISTANCE, 0.5 * product * w**2 * series, value)
 
 
-def _half_width(information: Array, drop: float) -> Array:
-    """Return a distance from the mode of sigma^a sigma^b beyond which it is below exp(-drop).
+def _half_width(information: Array, log_tolerance: float) -> Array:
+    """Return a distance from the mode of sigma^a sigma^b with lower values beyond it.
+
+    Lower than exp(-log_tolerance) of the value at the mode.
 
     Its logarithm falls by at least the information times e^-|w| - 1 + |w| >= w^2 / (2 + |w|).
     """
     with np.errstate(divide="ignore", over="ignore"):
-        ratio = drop / information
+        ratio = log_tolerance / information
         return 0.5 * (ratio + np.sqrt(ratio * (ratio + 8.0)))
 
 
@@ -224,9 +229,9 @@ def _mode(a: Array, b: Array, mean: Array, variance: Array) -> Array:
 
     def evaluate(t: Array, rows: Rows) -> Evaluation:
         success, failure, precision = expit(t), expit(-t), 1.0 / variance[rows]
-        slope = a[rows] * failure - b[rows] * success - (t - mean[rows]) * precision
-        bend = total[rows] * success * failure + precision
-        return slope <= 0.0, t + slope / bend
+        derivative = a[rows] * failure - b[rows] * success - (t - mean[rows]) * precision
+        curvature = total[rows] * success * failure + precision
+        return derivative <= 0.0, t + derivative / curvature
 
     start = 0.5 * (mean + other)
     width = 1.0 / np.sqrt(0.25 * total + 1.0 / variance)
@@ -283,8 +288,8 @@ def _tail(a: Array, b: Array, mean: Array, scale: Array, sign: float) -> Array:
     """
     information = a * (b / (a + b))
     per_unit = np.sqrt(information + 4.0)
-    half = _half_width(information, _TAIL_DROP)
-    normal_half = np.sqrt(2.0 * _TAIL_DROP)
+    half = _half_width(information, _TAIL_LOG_TOLERANCE)
+    normal_half = np.sqrt(2.0 * _TAIL_LOG_TOLERANCE)
     over_t = _BETA_COST * normal_half * scale < half
     n_nodes = np.where(over_t, normal_half * np.hypot(1.0, scale * per_unit), half)
     with np.errstate(divide="ignore"):
@@ -304,7 +309,7 @@ def _tail(a: Array, b: Array, mean: Array, scale: Array, sign: float) -> Array:
 def _average_over_t(
     nodes: Array, a: Array, b: Array, mean: Array, scale: Array, sign: float
 ) -> Array:
-    nodes = np.sqrt(2.0 * _TAIL_DROP) * nodes
+    nodes = np.sqrt(2.0 * _TAIL_LOG_TOLERANCE) * nodes
     weights = np.exp(-0.5 * nodes**2)
     weights /= weights.sum()
     total = np.zeros_like(mean)
@@ -316,12 +321,12 @@ def _average_over_t(
 def _average_over_u(
     nodes: Array, a: Array, b: Array, mean: Array, scale: Array, sign: float
 ) -> Array:
-    half = _half_width(a * (b / (a + b)), _TAIL_DROP)
+    half = _half_width(a * (b / (a + b)), _TAIL_LOG_TOLERANCE)
     share, other, distance = a / (a + b), b / (a + b), np.log(a) - np.log(b) - mean
     total, mass = np.zeros_like(mean), np.zeros_like(mean)
     for node in nodes:
         w = half * node
-        weight = np.exp(-(a + b) * _excess(w, share, other))
+        weight = np.exp(-(a + b) * _tangent_gap(w, share, other))
         mass += weight
         total += weight * ndtr(sign * (distance + w) / scale)
     return total / mass
@@ -344,7 +349,7 @@ def _saddle_point_tail(a: Array, b: Array, t: Array, sign: float) -> Array:
     """Return `_beta_tail` by the leading terms of Temme's uniform expansion (1992)."""
     share, rest = a / (a + b), b / (a + b)
     w = t - (np.log(a) - np.log(b))
-    score = np.copysign(np.sqrt(2.0 * (a + b) * _excess(w, share, rest)), w)
+    score = np.copysign(np.sqrt(2.0 * (a + b) * _tangent_gap(w, share, rest)), w)
     information = a * (b / (a + b))
     rise = np.expm1(np.minimum(w, _LARGEST_EXPONENT))
     other = np.sqrt(information) * rise / (1.0 + share * rise)
@@ -353,5 +358,5 @@ def _saddle_point_tail(a: Array, b: Array, t: Array, sign: float) -> Array:
         correction = 1.0 / score - 1.0 / other
     limit = (rest - share) / (3.0 * np.sqrt(information))
     correction = np.where(near, limit, correction)
-    height = np.exp(-0.5 * score**2 - HALF_LOG_2PI)
-    return np.clip(ndtr(-sign * score) - sign * height * correction, 0.0, 1.0)
+    density = np.exp(-0.5 * score**2 - HALF_LOG_2PI)
+    return np.clip(ndtr(-sign * score) - sign * density * correction, 0.0, 1.0)

@@ -14,7 +14,7 @@ from scipy.stats import qmc
 
 from ..._linalg import Array
 from ._lattice_sums import HALF_LOG_2PI
-from ._normal import Noise, exceedance_with_noise, quantiles_with_noise
+from ._normal import NoiseMixture, exceedance_with_noise, quantiles_with_noise
 from ._root_search import by_row
 
 # For each draw; different draws have different nodes of one sequence.
@@ -45,8 +45,8 @@ def total_moments(mean: Array, variance: Array) -> tuple[Array, Array]:
     """
     means = by_row(mean)
     centre = means[:, :1] + (means - means[:, :1]).mean(axis=1, keepdims=True)
-    spread = ((means - centre) ** 2).mean(axis=1)
-    return centre[:, 0], by_row(variance).mean(axis=1) + spread
+    between = ((means - centre) ** 2).mean(axis=1)
+    return centre[:, 0], by_row(variance).mean(axis=1) + between
 
 
 def log_mean_exp(log_values: Array) -> Array:
@@ -156,7 +156,7 @@ def normal_exceedance(threshold: Array, mean: Array, variance: Array) -> Array:
     return exceedance_with_noise(threshold, mean, variance, _no_noise(mean))
 
 
-def _no_noise(mean: Array) -> Noise:
+def _no_noise(mean: Array) -> NoiseMixture:
     return np.zeros((1, len(mean))), np.ones((1, len(mean)))
 
 

@@ -13,7 +13,7 @@ from ._lattice_sums import HALF_LOG_2PI
 from ._root_search import Evaluation, Rows, TailTarget, by_row, smallest_reaching, solve_each
 
 # Variances of normal noise, and their weights, both of shape (n_nodes, n_draws).
-Noise = tuple[Array, Array]
+NoiseMixture = tuple[Array, Array]
 
 # Rows are searched together in chunks whose arrays stay in the processor's cache.
 _CHUNK = 256
@@ -25,7 +25,10 @@ _LARGEST = 1e308
 
 
 def quantiles_with_noise(
-    mean: Array, variance: Array, quantiles: ArrayLike, noise: Callable[[float], tuple[Noise, ...]]
+    mean: Array,
+    variance: Array,
+    quantiles: ArrayLike,
+    noise: Callable[[float], tuple[NoiseMixture, ...]],
 ) -> Array:
     """Return quantiles of mixtures over draws whose noise is itself a mixture of normals.
 
@@ -66,7 +69,9 @@ def quantiles_with_noise(
     return solve_each(quantiles, solve, len(means), -np.inf)
 
 
-def exceedance_with_noise(threshold: Array, mean: Array, variance: Array, noise: Noise) -> Array:
+def exceedance_with_noise(
+    threshold: Array, mean: Array, variance: Array, noise: NoiseMixture
+) -> Array:
     """Return probabilities of values above thresholds, where `quantiles_with_noise` has quantiles.
 
     Parameters
@@ -97,7 +102,7 @@ def exceedance_with_noise(threshold: Array, mean: Array, variance: Array, noise:
 def _search(
     mean: Array,
     variance: Array,
-    noise: Noise,
+    noise: NoiseMixture,
     target: TailTarget,
     guess: Array,
     resolution: float,
@@ -124,7 +129,7 @@ def _search(
 
 
 def _normal_mixture(
-    x: Array, mean: Array, variance: Array, noise: Noise, sign: float
+    x: Array, mean: Array, variance: Array, noise: NoiseMixture, sign: float
 ) -> tuple[Array, Array]:
     """Return the probability of values up to x (sign 1) or beyond (-1), and the density."""
     with np.errstate(over="ignore"):
@@ -136,7 +141,7 @@ def _normal_mixture(
             score = distance / scale
             # An atom at x itself belongs to the values up to x.
             score = np.where(np.isnan(score), np.inf, score)
-            height = np.exp(-0.5 * score**2 - HALF_LOG_2PI) / np.maximum(scale, 1e-300)
+            component = np.exp(-0.5 * score**2 - HALF_LOG_2PI) / np.maximum(scale, 1e-300)
         probability += (weight * ndtr(sign * score)).mean(axis=1)
-        density += (weight * height).mean(axis=1)
+        density += (weight * component).mean(axis=1)
     return probability, density

@@ -14,10 +14,10 @@ from scipy.special import gammainc, gammaincc, ndtr, wrightomega
 from ..._linalg import Array
 from ._lattice_sums import (
     BROAD_VARIANCE,
-    DROP,
     HALF_LOG_2PI,
+    LOG_TOLERANCE,
     SMALLEST_STEP,
-    exp_excess,
+    exp_remainder,
     lattice_sum,
     log_gamma_nodes,
     log_normal_below,
@@ -40,7 +40,7 @@ _CHUNK = 256
 # the scale of f at which `_count_probability` changes from one to the other.
 _NORMAL_NODES, _NORMAL_WEIGHTS = np.polynomial.hermite_e.hermegauss(8)
 _NORMAL_WEIGHTS /= _NORMAL_WEIGHTS.sum()
-_GAMMA_DROP = 16.0
+_GAMMA_LOG_TOLERANCE = 16.0
 _N_GAMMA_NODES = 40
 # Temme's uniform expansion of the incomplete gamma function is exact to 1e-10 from this shape on,
 # where the series that scipy sums become long.
@@ -106,11 +106,11 @@ def _log_poisson(y: Array, log_rate: Array) -> Array:
     """Return Poisson log probabilities; no two large terms cancel."""
     rate = np.exp(np.minimum(log_rate, _LARGEST_LOG_RATE))
     events = np.maximum(y, 1.0)
-    excess = (rate - events) / events
-    near = np.abs(excess) < 0.5
-    log_ratio = np.where(near, np.log1p(np.where(near, excess, 0.0)), log_rate - np.log(events))
+    relative = (rate - events) / events
+    near = np.abs(relative) < 0.5
+    log_ratio = np.where(near, np.log1p(np.where(near, relative, 0.0)), log_rate - np.log(events))
     constant = stirling_error(events) + 0.5 * np.log(events) + HALF_LOG_2PI
-    return np.where(y > 0.0, events * (log_ratio - excess) - constant, -rate)
+    return np.where(y > 0.0, events * (log_ratio - relative) - constant, -rate)
 
 
 def _laplace(y: Array, log_rate: Array, variance: Array) -> tuple[Array, Array]:
@@ -133,8 +133,10 @@ def _laplace(y: Array, log_rate: Array, variance: Array) -> tuple[Array, Array]:
         offset = np.where(large, (mode - log_rate) / scale, scale * (y - rate))
         # Exponentials of f need steps of 0.45, normal densities and the mode's curvature 0.9.
         step = 0.9 / np.hypot(np.sqrt(rate), np.maximum(1.0 / scale, 2.0))
-        reach = np.minimum(np.sqrt(2.0 * DROP) * scale, 2.0 * DROP / np.maximum(rate, 1e-300))
-        step = np.maximum(step, SMALLEST_STEP * reach)
+        half_range = np.minimum(
+            np.sqrt(2.0 * LOG_TOLERANCE) * scale, 2.0 * LOG_TOLERANCE / np.maximum(rate, 1e-300)
+        )
+        step = np.maximum(step, SMALLEST_STEP * half_range)
         arguments = (step, scale, mode, rate)
         total = lattice_sum(_log_integrand, arguments, 0.0, 1.0, np.inf)
         total += lattice_sum(_log_integrand, arguments, -1.0, -1.0, -np.inf)
@@ -143,10 +145,10 @@ def _laplace(y: Array, log_rate: Array, variance: Array) -> tuple[Array, Array]:
 
 def _log_integrand(index: Array, step: Array, scale: Array, mode: Array, rate: Array) -> Array:
     w = index * step
-    excess = rate * exp_excess(np.minimum(w, _LARGE_DISTANCE))
+    fall = rate * exp_remainder(np.minimum(w, _LARGE_DISTANCE))
     # There the rate may be 0 next to an infinite exponential.
     far = np.exp(np.minimum(mode + w, _LARGEST_LOG_RATE)) - rate * (1.0 + w)
-    return -np.where(w > _LARGE_DISTANCE, far, excess) - 0.5 * (w / scale) ** 2
+    return -np.where(w > _LARGE_DISTANCE, far, fall) - 0.5 * (w / scale) ** 2
 
 
 def poisson_quantiles(mean: Array, variance: Array, exposure: Array, quantiles: ArrayLike) -> Array:
@@ -186,7 +188,7 @@ def count_quantiles(
     exposure: Array,
     quantiles: ArrayLike,
     probability: Probability,
-    excess: Array | float,
+    count_variance: Array | float,
 ) -> Array:
     """Return quantiles of counts whose distribution function is given.
 
@@ -197,7 +199,7 @@ def count_quantiles(
     probability : callable
         Takes counts (n_rows,), log rates and their scales (n_rows, n_draws), and a sign. Returns
         the probability of counts up to these (1.0) or beyond (-1.0), averaged over the draws.
-    excess : ndarray of shape (n_draws,) or float
+    count_variance : ndarray of shape (n_draws,) or float
         Variance of the logarithm of a large count given its expectation.
 
     Returns
@@ -214,7 +216,9 @@ def count_quantiles(
         values = np.empty(len(log_rates))
         for start in range(0, len(log_rates), _CHUNK):
             rows = slice(start, start + _CHUNK)
-            values[rows] = _search(log_rates[rows], variances[rows], target, probability, excess)
+            values[rows] = _search(
+                log_rates[rows], variances[rows], target, probability, count_variance
+            )
         return np.where(values < _LARGEST_COUNT, values, np.inf)
 
     return solve_each(quantiles, solve, len(log_rates), 0.0)
@@ -225,10 +229,10 @@ def _search(
     variance: Array,
     target: TailTarget,
     probability: Probability,
-    excess: Array | float,
+    count_variance: Array | float,
 ) -> Array:
     """Search with a normal approximation, and from its root with the accurate probabilities."""
-    scale, width = np.sqrt(variance), variance + excess
+    scale, width = np.sqrt(variance), variance + count_variance
 
     def rough(count: Array, rows: Rows) -> Evaluation:
         approximation = _approximation(count, log_rate[rows], width[rows], target.sign)
@@ -249,12 +253,12 @@ def _search(
 def _approximation(
     count: Array, log_rate: Array, variance: Array, sign: float
 ) -> tuple[Array, Array]:
-    """Return about the probability of counts up to `count`, or beyond, and its slope."""
+    """Return about the probability of counts up to `count`, or beyond, and the density."""
     shape = (count + 2.0 / 3.0)[:, np.newaxis]
     total = np.sqrt(variance + 1.0 / shape)
     score = (np.log(shape) - log_rate) / total
-    height = np.exp(-0.5 * score**2 - HALF_LOG_2PI) / total
-    return ndtr(sign * score).mean(axis=1), height.mean(axis=1) / shape[:, 0]
+    density = np.exp(-0.5 * score**2 - HALF_LOG_2PI) / total
+    return ndtr(sign * score).mean(axis=1), density.mean(axis=1) / shape[:, 0]
 
 
 def _probability(count: Array, log_rate: Array, scale: Array, sign: float) -> Array:
@@ -264,7 +268,7 @@ def _probability(count: Array, log_rate: Array, scale: Array, sign: float) -> Ar
     over that variable, of a normal probability, where f is broad, and otherwise over f.
     """
     shape = count + 1.0
-    nodes, weights = log_gamma_nodes(shape, _GAMMA_DROP, _N_GAMMA_NODES)
+    nodes, weights = log_gamma_nodes(shape, _GAMMA_LOG_TOLERANCE, _N_GAMMA_NODES)
     broad = scale > (nodes[1] - nodes[0])[:, np.newaxis]
     probability = np.zeros_like(scale)
     row = np.nonzero(broad)[0]
@@ -290,9 +294,9 @@ def _gamma_tail(shape: Array, log_x: Array, sign: float) -> Array:
     tail[~large] = (gammaincc if sign > 0.0 else gammainc)(shape[~large], x)
     a = shape[large]
     log_ratio = np.clip(log_x[large] - np.log(a), -50.0, 50.0)
-    eta = np.copysign(np.sqrt(2.0 * exp_excess(log_ratio)), log_ratio)
+    eta = np.copysign(np.sqrt(2.0 * exp_remainder(log_ratio)), log_ratio)
     series = np.polynomial.polynomial.polyval(eta, _TEMME_0)
     series += np.polynomial.polynomial.polyval(eta, _TEMME_1) / a
-    height = np.exp(-0.5 * a * eta**2 - HALF_LOG_2PI) / np.sqrt(a)
-    tail[large] = ndtr(-sign * np.sqrt(a) * eta) + sign * height * series
+    density = np.exp(-0.5 * a * eta**2 - HALF_LOG_2PI) / np.sqrt(a)
+    tail[large] = ndtr(-sign * np.sqrt(a) * eta) + sign * density * series
     return np.clip(tail, 0.0, 1.0)

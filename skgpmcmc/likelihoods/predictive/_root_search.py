@@ -143,5 +143,5 @@ class TailTarget:
         reached = self.sign * (probability - self.tail) >= -self._slack
         with np.errstate(all="ignore"):
             score = self.sign * ndtri(np.minimum(probability, 1.0))
-            slope = density / np.exp(-0.5 * score**2 - _HALF_LOG_2PI)
-            return reached, x - (score - self.score) / slope
+            derivative = density / np.exp(-0.5 * score**2 - _HALF_LOG_2PI)
+            return reached, x - (score - self.score) / derivative

@@ -12,21 +12,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._linalg import Array
 from ._lattice_sums import (
-    DROP,
     HALF_LOG_2PI,
+    LOG_TOLERANCE,
     SMALLEST_STEP,
-    exp_excess,
+    exp_remainder,
     lattice_sum,
     log_gamma_nodes,
     log_gamma_window,
     stirling_error,
 )
-from ._normal import Noise, exceedance_with_noise, quantiles_with_noise
+from ._normal import NoiseMixture, exceedance_with_noise, quantiles_with_noise
 
-# Relative to the smaller tail the distribution function is accurate to about exp(-_TAIL_DROP);
-# a first guess, found with far fewer nodes, to exp(-_GUESS_DROP).
-_TAIL_DROP = 15.0
-_GUESS_DROP = 4.0
+# The relative error of the smaller tail of the distribution function is about
+# exp(-_TAIL_LOG_TOLERANCE); for a first guess, with far fewer nodes, exp(-_GUESS_LOG_TOLERANCE).
+_TAIL_LOG_TOLERANCE = 15.0
+_GUESS_LOG_TOLERANCE = 4.0
 # Tails beyond a threshold have this accuracy down to the probability exp(-_LOG_TAIL), 1e-12.
 _LOG_TAIL = 27.6
 # Halvings of a bracket of a mode: its width is a fraction of a lattice step, at any scale.
@@ -61,14 +61,14 @@ def student_t_quantiles(
     array([[ 0.,  1., inf]])
     """
 
-    def noise(drop: float) -> Noise:
-        return _noise(scale2, degrees_of_freedom, drop)
+    def noise(log_tolerance: float) -> NoiseMixture:
+        return _noise(scale2, degrees_of_freedom, log_tolerance)
 
     return quantiles_with_noise(
         mean,
         variance,
         quantiles,
-        lambda tail: (noise(_GUESS_DROP), noise(_TAIL_DROP - np.log(tail))),
+        lambda tail: (noise(_GUESS_LOG_TOLERANCE), noise(_TAIL_LOG_TOLERANCE - np.log(tail))),
     )
 
 
@@ -98,26 +98,26 @@ def student_t_exceedance(
     >>> student_t_exceedance(one, zero, zero, one, one).round(6)
     array([0.25])
     """
-    noise = _noise(scale2, degrees_of_freedom, _TAIL_DROP + _LOG_TAIL)
+    noise = _noise(scale2, degrees_of_freedom, _TAIL_LOG_TOLERANCE + _LOG_TAIL)
     return exceedance_with_noise(threshold, mean, variance, noise)
 
 
-def _noise(scale2: Array, degrees_of_freedom: Array, drop: float) -> Noise:
+def _noise(scale2: Array, degrees_of_freedom: Array, log_tolerance: float) -> NoiseMixture:
     """Return Student-t noise as a mixture of normal ones; see `log_gamma_nodes`."""
     nu = np.asarray(degrees_of_freedom, float)
-    nodes, weights = log_gamma_nodes(0.5 * nu, drop, _n_nodes(nu, drop))
+    nodes, weights = log_gamma_nodes(0.5 * nu, log_tolerance, _n_nodes(nu, log_tolerance))
     with np.errstate(over="ignore"):
         return np.asarray(scale2, float) * np.exp(-nodes), weights
 
 
-def _n_nodes(nu: Array, drop: float) -> int:
-    """Return how many nodes have an error of exp(-drop) for the draw that needs most.
+def _n_nodes(nu: Array, log_tolerance: float) -> int:
+    """Return how many nodes have an error of exp(-log_tolerance) for the draw that needs most.
 
     The error is exp(-pi^2 / step) for the integrand's strip of half-width pi / 2, and
     exp(-(2 pi / step)^2 / nu) for the nearly normal u of many degrees of freedom.
     """
-    low, high = log_gamma_window(0.5 * nu, drop)
-    per_unit = np.hypot(drop / np.pi**2, np.sqrt(drop * nu) / (2.0 * np.pi))
+    low, high = log_gamma_window(0.5 * nu, log_tolerance)
+    per_unit = np.hypot(log_tolerance / np.pi**2, np.sqrt(log_tolerance * nu) / (2.0 * np.pi))
     return int(np.ceil(np.max((high - low) * per_unit))) + 1
 
 
@@ -171,10 +171,12 @@ def student_t_log_density(
 def _log_joint(u: Array, nu: Array, variance: Array, log_scale2: Array, distance2: Array) -> Array:
     """Return the log density of u and y up to constants; the density of u is one at u = 0."""
     total = np.maximum(variance + np.exp(log_scale2 - u), 1e-300)
-    return -0.5 * (nu * exp_excess(u) + np.log(total) + distance2 / total)
+    return -0.5 * (nu * exp_remainder(u) + np.log(total) + distance2 / total)
 
 
-def _slope(u: Array, nu: Array, variance: Array, log_scale2: Array, distance2: Array) -> Array:
+def _derivative_sign(
+    u: Array, nu: Array, variance: Array, log_scale2: Array, distance2: Array
+) -> Array:
     """Return the sign of the derivative of `_log_joint`, as a number of that sign."""
     noise = np.exp(log_scale2 - u)
     total = np.maximum(variance + noise, 1e-300)
@@ -191,7 +193,7 @@ def _log_integral(arguments: tuple[Array, ...]) -> Array:
     # Converged to 1e-9 for log(Gamma) variables of any shape; the modes' curvature is at most
     # (nu + 1) / 2. The left tail falls off at least as fast as exp(nu u / 2).
     step = 0.9 / np.sqrt(0.5 * nu + 4.5)
-    step = np.maximum(step, SMALLEST_STEP * 2.0 * DROP / nu)
+    step = np.maximum(step, SMALLEST_STEP * 2.0 * LOG_TOLERANCE / nu)
 
     def log_terms(index: Array, mode: Array, step: Array, peak: Array, *rest: Array) -> Array:
         return _log_joint(mode + index * step, *rest) - peak
@@ -211,9 +213,9 @@ def _log_integral(arguments: tuple[Array, ...]) -> Array:
 def _modes(arguments: tuple[Array, ...]) -> tuple[Array, NDArray[np.intp], Array, Array]:
     """Return the mode on the right, which rows have another, and their valley and left mode.
 
-    With x the share of the noise in the total variance, the slope is a cubic in x. There are
-    two modes, one for a large deviation of f and one for large noise, if it has three roots;
-    the two stationary points of the cubic separate them.
+    With x the share of the noise in the total variance, the derivative of `_log_joint` is a
+    cubic in x. If it has three roots there are two modes, one for a large deviation of f and one
+    for large noise; the two stationary points of the cubic separate the roots.
     """
     nu, variance, log_scale2, distance2 = arguments
     ratio = np.maximum(distance2, 1e-300)
@@ -228,7 +230,9 @@ def _modes(arguments: tuple[Array, ...]) -> tuple[Array, NDArray[np.intp], Array
     share = product[two] / (3.0 * share)
     right_end = centre + np.log1p(-share) - np.log(share)
     some = tuple(argument[two] for argument in arguments)
-    three_roots = (_slope(left_end, *some) < 0.0) & (_slope(right_end, *some) > 0.0)
+    three_roots = (_derivative_sign(left_end, *some) < 0.0) & (
+        _derivative_sign(right_end, *some) > 0.0
+    )
     two, left_end, right_end = two[three_roots], left_end[three_roots], right_end[three_roots]
     some = tuple(argument[two] for argument in arguments)
     valley = _root(left_end, right_end, -1.0, some)
@@ -238,9 +242,9 @@ def _modes(arguments: tuple[Array, ...]) -> tuple[Array, NDArray[np.intp], Array
 
 
 def _root(low: Array, high: Array, sign: float, arguments: tuple[Array, ...]) -> Array:
-    """Halve brackets in which sign times the slope changes from positive to negative."""
+    """Halve brackets in which sign times the derivative changes from positive to negative."""
     for _ in range(_N_HALVINGS):
         middle = 0.5 * (low + high)
-        rising = sign * _slope(middle, *arguments) > 0.0
+        rising = sign * _derivative_sign(middle, *arguments) > 0.0
         low, high = np.where(rising, middle, low), np.where(rising, high, middle)
     return 0.5 * (low + high)
