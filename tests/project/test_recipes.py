@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from joint_distribution import is_invariant, iterations
-from problems import make_model
+from problems import LIKELIHOODS, make_model
 from scipy import stats
 from scipy.special import expit, log_expit
 from sklearn.base import RegressorMixin
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
+from skgpmcmc._sampling._chain import Chain
 from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.estimators._base import keeps_fitted
 from skgpmcmc.estimators._inputs import share_latents
@@ -20,6 +21,9 @@ from skgpmcmc.estimators._latent_predictions import LatentPredictions
 from skgpmcmc.estimators._training_rows import Observed
 from skgpmcmc.likelihoods import Gaussian, Likelihood, NegativeBinomial
 from skgpmcmc.priors._data_scaled import DataScaledPriors
+from skgpmcmc.representations import REPRESENTATIONS, Representation
+from skgpmcmc.representations._base import FactorConditional
+from skgpmcmc.updates import RandomWalk
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "likelihoods"))
 
@@ -80,6 +84,56 @@ def test_the_likelihood_in_the_tests_of_predictions(monkeypatch):
     ):
         test("geometric")
     test_predictive.test_draws_are_of_the_predictive_distribution("geometric", "formula")
+
+
+# ------------------------------------------------------------------ a representation
+
+
+class CentredConditional(FactorConditional):
+    def __init__(self, workspace, state):
+        super().__init__(workspace, state)
+        self.held = state.latent - state.mean
+        self.log_density = state.complete_data_log_likelihood()
+
+    def _complete(self, candidate):
+        candidate.latent = candidate.mean + self.held
+        candidate.whitened = candidate.factor.whiten(self.held)
+        candidate.log_likelihood = self.workspace.log_likelihood(candidate.latent, candidate.params)
+        return candidate.complete_data_log_likelihood()
+
+
+class CentredRepresentation(Representation):
+    """Hold f - m: the mean offset shifts the latent function as a whole."""
+
+    def condition(self, state, rng):
+        return CentredConditional(self.workspace, state)
+
+
+@pytest.mark.parametrize("update", ["slice", "metropolis"])
+def test_the_representation_in_the_joint_distribution_test(update, monkeypatch):
+    monkeypatch.setitem(REPRESENTATIONS, "centred", CentredRepresentation)
+    model = make_model(LIKELIHOODS["poisson"].make())
+    proposal = RandomWalk(0.5) if update == "metropolis" else None
+    settings = SamplerSettings("centred", proposal, n_latent_updates=1)
+    assert is_invariant(model, iterations(settings), seed=0)
+
+
+def test_the_representation_has_the_density_of_its_definition(monkeypatch):
+    monkeypatch.setitem(REPRESENTATIONS, "centred", CentredRepresentation)
+    model = make_model(LIKELIHOODS["poisson"].make())
+    chain = Chain.start(model, SamplerSettings("centred"), np.random.default_rng(0))
+    conditional = chain.representation.condition(chain.state, np.random.default_rng(1))
+    held = chain.state.latent - chain.state.mean
+
+    def definition(theta):
+        K = model.kernel.clone_with_theta(theta[:2])(model.X)
+        K[np.diag_indices_from(K)] *= 1.0 + model.jitter
+        log_prior = stats.multivariate_normal(np.zeros(len(K)), K).logpdf(held)
+        return log_prior + model.likelihood.log_likelihood(theta[2] + held)
+
+    theta = chain.state.theta + np.array([0.3, -0.4, 0.5])
+    difference = conditional.evaluate(theta) - conditional.log_density
+    assert difference == pytest.approx(definition(theta) - definition(chain.state.theta), rel=1e-8)
 
 
 # ------------------------------------------------------------------ an estimator
