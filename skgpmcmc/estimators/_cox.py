@@ -21,6 +21,7 @@ from ..priors._data_scaled import DataScaledPriors, default_kernel
 from ._auto import PREFERRED_FOR_COUNTS, training_structure
 from ._base import keeps_fitted
 from ._count_predictions import CountPredictions
+from ._documentation import with_shared_documentation
 from ._inputs import (
     check_sample_weight,
     check_y,
@@ -38,6 +39,7 @@ _SIGNAL_VARIANCE_PRIOR = stats.gamma(1.5, scale=1.5)
 _MEAN_SD = 2.0
 
 
+@with_shared_documentation
 class MCMCCoxProcessRegressor(CountPredictions):
     """Counts whose log rate is a Gaussian process, hyperparameters integrated out.
 
@@ -85,37 +87,11 @@ class MCMCCoxProcessRegressor(CountPredictions):
         Hyperparameters left out are log-uniform on bounds that you set,
         and otherwise weakly informative, scaled to the data: log-normal; normal for the mean,
         gamma for signal variance and dispersion.
-    n_chains : int, default=4
-        Independent Markov chains.
-    n_warmup, n_draws : int, default=250, 1000
-        Iterations of each chain that are discarded, and draws that are kept.
-    thin : int, default=1
-        Iterations for each kept draw.
-    max_prediction_draws : int, default=200
-        Posterior draws, evenly spread, that predictions average over.
-    memory_limit : float or None, default=8.0
-        Gigabytes that the chains that run at the same time, and all draws, may take, and joint
-        predictions later. If the estimate of `fit` or of a prediction exceeds it, a ValueError is
-        raised before anything is allocated. None disables the check.
-    copy_X_train : bool, default=True
-        Whether the fitted estimator keeps its own copy of the training inputs.
-    warm_start : bool, default=False
-        Whether `fit` with a larger `n_draws`, and all else as before, continues the chains:
-        250 draws and then 500 are the draws of 500 in one go, bit for bit (`random_state`
-        matters for the first fit only).
-    checkpoint : str or path-like, default=None
-        Directory in which draws and states of the chains are kept while they run. If the
-        process dies, `fit` with the same arguments goes on from there, to the same draws, bit
-        for bit; a directory of other data, parameters or versions is refused. A larger `n_draws`
-        continues the chains. One directory for each fit: not in a search over parameters.
+    %(chains)s
     n_jobs : int, default=None
         Chains that run at the same time; the draws do not depend on it. Predictions run in as
         many threads, but for those from a grid.
-    random_state : int, RandomState instance or None, default=None
-        Determines all draws.
-    verbose : int, default=0
-        1 shows progress: a bar if tqdm is installed, a few lines for each chain otherwise.
-        More is joblib's verbosity, plus one.
+    %(random_state)s
 
     Attributes
     ----------
@@ -140,22 +116,7 @@ class MCMCCoxProcessRegressor(CountPredictions):
         Which rows of `X_train_` have data; all of them, but for a grid.
     exposure_range_ : tuple of two float
         The smallest and the largest exposure; 1 and 1 where there was none.
-    n_features_in_ : int
-        Number of features seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where X had names.
-    n_iter_ : int
-        Iterations of each chain.
-    representation_ : str or float
-        The one in use; what ``"auto"`` stood for.
-    hyperparameter_update_ : str or callable
-        ``"slice"``, ``"hmc"`` or the proposal: the one in use; ``"hmc and slice"`` if the
-        trajectories of some chains failed in the warm-up.
-
-    References
-    ----------
-    .. [1] Murray and Adams (2010), Slice sampling covariance hyperparameters of latent
-       Gaussian models, NIPS.
+    %(fit)s
 
     Notes
     -----
