@@ -110,7 +110,7 @@ def test_refusals():
         ValueError, match="y must have one element for each of the 5 rows of X; got 1"
     ):
         core.predict_log_density(model, trace, NEW, [0.0])
-    with pytest.raises(TypeError, match="no values 'exposure' of new rows"):
+    with pytest.raises(TypeError, match="takes no 'exposure' for new rows"):
         core.predict_mean(model, trace, NEW, exposure=1.0)
 
 

@@ -117,12 +117,12 @@ def test_too_few_draws_to_tell_are_said_to_be():
     """With four or five draws of each chain there is no effective sample size."""
     row = {"ess_bulk": math.nan, "ess_tail": math.nan, "mcse": math.nan, "rhat": 1.01}
     text = text_of(row, n_draws=5)
-    assert "too few draws to tell" in text
+    assert "too few draws to estimate" in text
     assert "nan" not in text
     assert "Raise n_draws (now 5;" in text
     assert STUCK not in text
     text = text_of(row | {"rhat": math.nan}, n_draws=2)
-    assert "too few draws to tell" in text
+    assert "too few draws to estimate" in text
     assert "nan" not in text
 
 

@@ -267,7 +267,7 @@ def test_what_is_no_density_is_refused():
 
 def test_very_large_counts_are_refused_by_the_general_method():
     plain = Plain(Poisson([1, 2]))
-    with pytest.raises(ValueError, match="too many for the general method"):
+    with pytest.raises(ValueError, match="too far for the general method"):
         plain.predictive_quantiles([0.5], np.full((1, 1), 15.0), np.ones((1, 1)))
 
 
