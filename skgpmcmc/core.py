@@ -130,7 +130,7 @@ def predict_log_density(
     def log_density(rows: slice, *moments: Array, **some: Any) -> Array:
         return model.likelihood.predictive_log_density(y[rows], *moments, **some)
 
-    return _by_chunks(draws, trace, X, max_draws, log_density, per_row)
+    return _by_chunks(model, draws, trace, X, max_draws, log_density, per_row)
 
 
 def predict_quantiles(
@@ -173,7 +173,7 @@ def predict_quantiles(
     def values(rows: slice, *moments: Array, **some: Any) -> Array:
         return model.likelihood.predictive_quantiles(quantiles, *moments, **some)
 
-    return _by_chunks(draws, trace, X, max_draws, values, per_row)
+    return _by_chunks(model, draws, trace, X, max_draws, values, per_row)
 
 
 def predict_mean(
@@ -228,7 +228,7 @@ def predict_mean(
     def mean(rows: slice, *moments: Array, **some: Any) -> Array:
         return model.likelihood.predictive_mean(*moments, **some)
 
-    return _by_chunks(draws, trace, X, max_draws, mean, per_row)
+    return _by_chunks(model, draws, trace, X, max_draws, mean, per_row)
 
 
 def predict_samples(
@@ -272,7 +272,8 @@ def predict_samples(
     rng = check_random_state(random_state)
     chosen, (latent,) = sample_latent([draws], X, n_samples, rng, None)
     params = likelihood_params(trace, max_draws)[chosen]
-    return model.likelihood.predictive_sample(latent, params, rng, **per_row)
+    values = model.likelihood.values_of_new_rows(len(X), per_row)
+    return model.likelihood.predictive_sample(latent, params, rng, **values)
 
 
 def _draws_and_rows(
@@ -294,6 +295,7 @@ def _draws_and_rows(
 
 
 def _by_chunks(
+    model: LatentGaussianModel,
     draws: PosteriorDraws,
     trace: Trace,
     X: Any,
@@ -303,7 +305,7 @@ def _by_chunks(
 ) -> Array:
     """Call a function of rows, moments of f there and parameters; join what it returns."""
     params = likelihood_params(trace, max_draws)
-    values = {name: np.broadcast_to(value, (len(X),)) for name, value in per_row.items()}
+    values = model.likelihood.values_of_new_rows(len(X), per_row)
     return np.concatenate(
         [
             predict(rows, *moments, params=params, **{n: v[rows] for n, v in values.items()})

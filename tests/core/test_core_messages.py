@@ -219,7 +219,11 @@ class TotalOfEach(Squared):
 @pytest.mark.parametrize(
     ("kind", "error", "words"),
     [
-        (WithoutParams, TypeError, ["WithoutParams.pointwise(latent, params)", "takes (latent)"]),
+        (
+            WithoutParams,
+            TypeError,
+            ["WithoutParams.pointwise", "arguments (latent, params)", "takes (latent)"],
+        ),
         (Summed, ValueError, ["Summed.pointwise", "shape (5,)", "returned shape ()"]),
         (SummedRows, ValueError, ["SummedRows.pointwise", "shape (5,)", "returned shape ()"]),
         (Nothing, ValueError, ["Nothing.pointwise", "returned None"]),
@@ -230,7 +234,7 @@ class TotalOfEach(Squared):
         (
             TotalWithoutParams,
             TypeError,
-            ["TotalWithoutParams.log_likelihood(latent, params)", "takes (latent)"],
+            ["TotalWithoutParams.log_likelihood", "arguments (latent, params)", "takes (latent)"],
         ),
         (TotalOfEach, ValueError, ["TotalOfEach.log_likelihood", "one number", "shape (5,)"]),
     ],
