@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from ._checks import check_vector, check_whole
+from ._checks import as_random_state, check_vector, check_whole
 from ._covariance import check_kernel_call
 from ._linalg import Array
 from ._model._inputs import as_inputs
@@ -269,7 +268,7 @@ def predict_samples(
     See `predict_mean`.
     """
     draws, X = _draws_and_rows(model, trace, X, max_draws)
-    rng = check_random_state(random_state)
+    rng = as_random_state(random_state)
     chosen, (latent,) = sample_latent([draws], X, n_samples, rng, None)
     params = likelihood_params(trace, max_draws)[chosen]
     values = model.likelihood.values_of_new_rows(len(X), per_row)
