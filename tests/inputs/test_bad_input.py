@@ -415,7 +415,7 @@ def test_joint_trajectories_are_for_counts_on_grids_alone(estimator):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (Cox(), ["'post-ep' has none", "there is none", "'joint-post'"]),
+        (Cox(), ["'post-ep' has none", "No representation of these data has", "'joint-post'"]),
         (Cox(likelihood="negative-binomial"), ["'post-ep' has none", "='collapsed';"]),
         (Classifier(representation="surr-site"), ["'surr-site' has none", "='collapsed';"]),
         (
