@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 # From this number on float64 does not hold every whole number.
 _FIRST_GAP = 2.0**53
@@ -360,6 +361,17 @@ def _is_double(value: Any) -> bool:
 def _shown(value: Any) -> str:
     digits = str(value) if not isinstance(value, int) or abs(value) < 10**40 else ""
     return digits or f"a number of {int(value).bit_length()} bits"
+
+
+def as_random_state(random_state: Any) -> np.random.RandomState:
+    """Return scikit-learn's source of randomness; raise a ValueError that says what that is."""
+    try:
+        return check_random_state(random_state)
+    except ValueError:
+        raise ValueError(
+            "random_state must be None, a whole number from 0 to 2**32 - 1, or a "
+            f"numpy.random.RandomState; got {random_state!r}."
+        ) from None
 
 
 def check_whole(name: str, value: Any, least: int) -> None:

@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from ._checks import check_vector, check_whole
+from ._checks import as_random_state, check_vector, check_whole
 from ._covariance import check_kernel_call
 from ._linalg import Array
 from ._model._inputs import as_inputs
@@ -130,7 +129,7 @@ def predict_log_density(
     def log_density(rows: slice, *moments: Array, **some: Any) -> Array:
         return model.likelihood.predictive_log_density(y[rows], *moments, **some)
 
-    return _by_chunks(draws, trace, X, max_draws, log_density, per_row)
+    return _by_chunks(model, draws, trace, X, max_draws, log_density, per_row)
 
 
 def predict_quantiles(
@@ -173,7 +172,7 @@ def predict_quantiles(
     def values(rows: slice, *moments: Array, **some: Any) -> Array:
         return model.likelihood.predictive_quantiles(quantiles, *moments, **some)
 
-    return _by_chunks(draws, trace, X, max_draws, values, per_row)
+    return _by_chunks(model, draws, trace, X, max_draws, values, per_row)
 
 
 def predict_mean(
@@ -228,7 +227,7 @@ def predict_mean(
     def mean(rows: slice, *moments: Array, **some: Any) -> Array:
         return model.likelihood.predictive_mean(*moments, **some)
 
-    return _by_chunks(draws, trace, X, max_draws, mean, per_row)
+    return _by_chunks(model, draws, trace, X, max_draws, mean, per_row)
 
 
 def predict_samples(
@@ -269,10 +268,11 @@ def predict_samples(
     See `predict_mean`.
     """
     draws, X = _draws_and_rows(model, trace, X, max_draws)
-    rng = check_random_state(random_state)
+    rng = as_random_state(random_state)
     chosen, (latent,) = sample_latent([draws], X, n_samples, rng, None)
     params = likelihood_params(trace, max_draws)[chosen]
-    return model.likelihood.predictive_sample(latent, params, rng, **per_row)
+    values = model.likelihood.values_of_new_rows(len(X), per_row)
+    return model.likelihood.predictive_sample(latent, params, rng, **values)
 
 
 def _draws_and_rows(
@@ -294,6 +294,7 @@ def _draws_and_rows(
 
 
 def _by_chunks(
+    model: LatentGaussianModel,
     draws: PosteriorDraws,
     trace: Trace,
     X: Any,
@@ -303,7 +304,7 @@ def _by_chunks(
 ) -> Array:
     """Call a function of rows, moments of f there and parameters; join what it returns."""
     params = likelihood_params(trace, max_draws)
-    values = {name: np.broadcast_to(value, (len(X),)) for name, value in per_row.items()}
+    values = model.likelihood.values_of_new_rows(len(X), per_row)
     return np.concatenate(
         [
             predict(rows, *moments, params=params, **{n: v[rows] for n, v in values.items()})

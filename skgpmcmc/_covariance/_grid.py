@@ -76,12 +76,20 @@ class GridStructure(CovarianceStructure):
         self.grid = grid
 
     def check_inputs(self, X: Any) -> None:
-        """Raise a ValueError unless X has as many rows as the grid has points."""
-        if self.grid.n != len(X):
-            raise ValueError(
-                f"X must be the {self.grid.n} points of the grid, in their order; got {len(X)} "
-                "rows."
-            )
+        """Raise a ValueError unless the rows of X are the grid's points, in their order."""
+        n, n_axes = self.grid.n, len(self.grid.axes)
+        came = f"{len(X)} rows" if len(X) != n else f"an array of shape {np.shape(X)}"
+        if np.shape(X) == (n, n_axes):
+            elsewhere = np.flatnonzero(self.grid.locate(np.asarray(X)) != np.arange(n))
+            if not elsewhere.size:
+                return
+            row = elsewhere[0]
+            point = self.grid.points()[row].tolist()
+            came = f"{np.asarray(X)[row].tolist()} in row {row}, where the grid has {point}"
+        raise ValueError(
+            f"X must be the {n} points of the grid, in their order; got {came}. Pass "
+            "X=grid.points(), and the place of each observation there as latent_index."
+        )
 
     def fits(self, kernel: Kernel, integrates_mean: bool) -> bool:
         """Return whether the kernel separates; a constant in every entry does not."""

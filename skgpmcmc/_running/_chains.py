@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from .._checks import check_whole, refuse_masked
+from .._checks import as_random_state, check_whole, refuse_masked
 from .._linalg import Array
 from .._messages import warn_user
 from .._model._model import LatentGaussianModel
@@ -257,7 +256,7 @@ def _entropy(
     entropy = [] if previous is None else previous[0][0].entropy
     is_given = bool(entropy) or random_state is not None
     if not entropy:
-        entropy = check_random_state(random_state).randint(0, 2**31 - 1, size=4).tolist()
+        entropy = as_random_state(random_state).randint(0, 2**31 - 1, size=4).tolist()
     return entropy if checkpoint is None else checkpoint.open(entropy, seed_is_given=is_given)
 
 

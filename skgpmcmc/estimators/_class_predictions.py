@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from .._checks import as_random_state
 from .._linalg import Array
 from .._messages import warn_user
 from .._prediction._dense import CHUNK_BYTES, sample_latent
@@ -20,7 +21,6 @@ from ..likelihoods._checks import check_quantiles
 from ..likelihoods.predictive._mixtures import normal_nodes, normal_quantiles
 from ._class_likelihoods import check_successes
 from ._inputs import (
-    as_random_state,
     check_sample_weight,
     check_threshold,
     interval_ends,

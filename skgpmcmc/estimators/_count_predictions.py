@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_consistent_length
 
+from .._checks import as_random_state
 from .._linalg import Array
 from .._messages import warn_user
 from .._prediction._dense import sample_latent
@@ -15,7 +16,6 @@ from ..likelihoods._checks import check_counts, check_quantiles
 from ..likelihoods._counts import expected_counts
 from ..likelihoods.predictive._mixtures import normal_quantiles
 from ._inputs import (
-    as_random_state,
     check_sample_weight,
     check_threshold,
     interval_ends,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import column_or_1d
 
 from .._checks import (
     as_array,
@@ -200,17 +200,6 @@ def drop_weightless(weights: Array | None, *arrays: Any) -> tuple[Array | None, 
         return None, list(arrays)
     kept = weights > 0.0
     return weights[kept], [array[kept] for array in arrays]
-
-
-def as_random_state(random_state: Any) -> np.random.RandomState:
-    """Return scikit-learn's source of randomness; raise a ValueError that says what that is."""
-    try:
-        return check_random_state(random_state)
-    except ValueError:
-        raise ValueError(
-            "random_state must be None, a whole number from 0 to 2**32 - 1, or a "
-            f"numpy.random.RandomState; got {random_state!r}."
-        ) from None
 
 
 def check_y(y: Any, *, what: str = "a number", exact: bool = False) -> None:

@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length
 
-from .._checks import check_rows
+from .._checks import as_random_state, check_rows
 from .._covariance import NoiseSplit
 from .._linalg import Array
 from .._prediction._dense import PosteriorDraws, check_covariance_memory, sample_latent
@@ -17,7 +17,6 @@ from .._prediction._registry import predictions_of
 from ..likelihoods._checks import as_floats, check_quantiles
 from ..representations import is_usable
 from ._inputs import (
-    as_random_state,
     check_sample_weight,
     check_threshold,
     interval_ends,

@@ -138,6 +138,7 @@ class Continuation:
 def _hash(part: Any) -> str:
     """Return a hash of a value, or of its identity where it cannot be pickled."""
     try:
-        return str(joblib.hash(part))
+        # An array is the same whether it is in memory or mapped.
+        return str(joblib.hash(part, coerce_mmap=True))
     except (PicklingError, AttributeError, TypeError):
         return f"{_IDENTITY}{id(part)}"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._base import Likelihood
+from ._checks import check_not_negative
 from ._new_observations import PerRow
 from .predictive._mixtures import (
     normal_exceedance,
@@ -36,7 +37,7 @@ class AdditiveNoise(Likelihood):
     def at_new_rows(self, n_rows: int, y: ArrayLike | None = None, **per_row: PerRow) -> Self:
         """Return the likelihood of new observations; see `Likelihood.at_new_rows`."""
         if np.ndim(getattr(self, self.fixed_scale)):
-            if "known_variance" not in per_row:
+            if per_row.get("known_variance") is None:
                 raise ValueError(
                     f"{self.fixed_scale} differs between the training rows of this "
                     f"{type(self).__name__}, so new rows need the noise that they have: pass "
@@ -44,6 +45,9 @@ class AdditiveNoise(Likelihood):
                 )
             per_row = {self.fixed_scale: 0.0, **per_row}
         return super().at_new_rows(n_rows, y, **per_row)
+
+    def _check_new_values(self, name: str, values: NDArray) -> None:
+        check_not_negative(values, name)
 
     def log_density_given_draws(
         self,

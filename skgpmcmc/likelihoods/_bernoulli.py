@@ -77,6 +77,7 @@ class Bernoulli(Successes):
         self, mean: NDArray, variance: NDArray, params: ArrayLike = (), **per_row: PerRow
     ) -> NDArray:
         """Probability of a new label +1; see `Likelihood.predictive_mean`."""
+        self.values_of_new_rows(mean.shape[1], per_row)  # checks names
         return np.asarray(self.success_probability(mean, variance).mean(axis=0))
 
     def predictive_sample(
@@ -87,5 +88,6 @@ class Bernoulli(Successes):
         **per_row: PerRow,
     ) -> NDArray:
         """Draw new labels given latent values; see `Likelihood.predictive_sample`."""
+        self.values_of_new_rows(len(latent), per_row)  # checks names
         probability = self.link(latent)
         return np.where(rng.uniform(size=probability.shape) < probability, 1.0, -1.0)

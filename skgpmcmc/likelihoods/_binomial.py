@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_vector
 from ._base import Params
-from ._checks import check_counts, check_trials
+from ._checks import check_counts, check_trials, check_whole_trials
 from ._logistic import Logistic
 from ._new_observations import PerRow
 from ._sites import Sites
@@ -153,3 +153,6 @@ class Binomial(Logistic):
         """Draw numbers of successes; see `Likelihood.predictive_sample`."""
         trials = self.at_new_rows(len(latent), **per_row).trials.astype(np.int64)
         return rng.binomial(trials[:, np.newaxis], self.link(latent)).astype(float)
+
+    def _check_new_values(self, name: str, values: NDArray) -> None:
+        check_whole_trials(values)

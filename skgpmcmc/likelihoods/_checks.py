@@ -21,7 +21,7 @@ def check_counts(
 ) -> NDArray:
     """Return counts as a float vector, or name the first that is none."""
     counts = as_floats("y", y)
-    check_rows(counts, _are_whole(counts, 0.0), "y", "a whole number from 0 to 9e15", hint)
+    check_rows(counts, are_whole(counts, 0.0), "y", "a whole number from 0 to 9e15", hint)
     return counts
 
 
@@ -38,14 +38,25 @@ def check_exposure(exposure: ArrayLike | None, length: int) -> NDArray | None:
 def check_trials(trials: ArrayLike, successes: NDArray) -> NDArray:
     """Return numbers of trials as a float vector, or name the first that is none, or too small."""
     numbers = check_vector(trials, "trials", successes.size)
-    check_rows(numbers, _are_whole(numbers, 1.0), "trials", "a whole number from 1 to 9e15")
+    check_whole_trials(numbers)
     enough = successes <= numbers
     hint = f" That row has {numbers[~enough][0]:.0f} trials." if not enough.all() else ""
     check_rows(successes, enough, "y", "at most the number of trials", hint)
     return numbers
 
 
-def _are_whole(numbers: NDArray, smallest: float) -> NDArray:
+def check_whole_trials(numbers: NDArray) -> None:
+    """Raise a ValueError that names the first number of trials that is none."""
+    check_rows(numbers, are_whole(numbers, 1.0), "trials", "a whole number from 1 to 9e15")
+
+
+def check_not_negative(numbers: NDArray, name: str) -> None:
+    """Raise a ValueError that names the first number that is negative or not finite."""
+    check_rows(numbers, (numbers >= 0.0) & (numbers < np.inf), name, "finite and >= 0")
+
+
+def are_whole(numbers: NDArray, smallest: float) -> NDArray:
+    """Return which numbers are whole, not below the smallest, and told apart by doubles."""
     return (numbers >= smallest) & (numbers <= _LARGEST_COUNT) & (numbers == np.floor(numbers))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._base import Likelihood
+from ._checks import check_not_negative
 from ._new_observations import PerRow
 from .predictive._mixtures import log_mean_exp
 
@@ -80,6 +81,9 @@ class Counts(Likelihood):
         exposure = np.ones(1) if new.exposure is None else new.exposure[:, np.newaxis]
         rate = np.minimum(expected_counts(latent, exposure), LARGEST_RATE)
         return np.asarray(self._draw(rate, self._params_of_draws(params, latent.shape[1]), rng))
+
+    def _check_new_values(self, name: str, values: NDArray) -> None:
+        check_not_negative(values, name)
 
     def _exposures(self) -> tuple[NDArray, NDArray]:
         """Return exposures, 1 in place of 0, and where they are 0."""

@@ -10,6 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._checks import as_floats, check_rows
+from ._checks import are_whole
 from ._observations import Observations
 from ._site_moments import site_moments
 from .predictive._distributions import DISTRIBUTIONS, Distribution
@@ -17,6 +19,12 @@ from .predictive._mixtures import log_mean_exp
 
 # Quadratures at a time, whose arrays stay in the processor's cache.
 _CHUNK = 64
+# What a new observation can be, by the `support`.
+_IS_IN_SUPPORT: dict[str, Callable[[NDArray], NDArray]] = {
+    "real": np.isfinite,
+    "counts": lambda y: are_whole(y, 0.0),
+    "labels": lambda y: np.abs(y) == 1.0,
+}
 # Values of new rows: a number, or one for each row.
 PerRow = ArrayLike
 
@@ -58,7 +66,48 @@ class NewObservations(Observations):
         TypeError
             For a name that is not in ``per_observation``.
         ValueError
-            If values are missing which differ between the training rows.
+            If values cannot be, or are missing which differ between the training rows.
+        """
+        new = self.values_of_new_rows(n_rows, per_row)
+        other = self._copy()
+        for name in self.per_observation:
+            if name in new:
+                setattr(other, name, new[name])
+            elif np.ndim(getattr(self, name)):
+                raise ValueError(
+                    f"{name} differs between the training rows of this {type(self).__name__}, so "
+                    f"new rows need it too: pass {name}=..., one number or one for each new row."
+                )
+        other.y = np.full(n_rows, self._unseen()) if y is None else np.array(y, dtype=float)
+        other.latent_index = other.sample_weight = None
+        other.n_latent = n_rows
+        other._index_latents()
+        with np.errstate(all="ignore"):  # new rows may have no exposure
+            other._refresh()
+        return other
+
+    def values_of_new_rows(
+        self, n_rows: int, per_row: Mapping[str, PerRow | None]
+    ) -> dict[str, NDArray]:
+        """Return what belongs to new rows, one value for each row, without what is None.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many there are.
+        per_row : mapping of str to float or array-like of shape (n_rows,) or None
+            By the names in ``per_observation``.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n_rows,)
+
+        Raises
+        ------
+        TypeError
+            For a name that is not in ``per_observation``.
+        ValueError
+            For values of another shape, or that cannot be.
         """
         unknown = [name for name in per_row if name not in self.per_observation]
         if unknown:
@@ -66,24 +115,19 @@ class NewObservations(Observations):
             raise TypeError(
                 f"{type(self).__name__} takes no {unknown[0]!r} for new rows; it takes: {known}."
             )
-        other = self._copy()
-        for name in self.per_observation:
-            if name in per_row:
-                values = np.asarray(per_row[name], dtype=float)
-                setattr(other, name, np.array(np.broadcast_to(values, (n_rows,))))
-            elif np.ndim(getattr(self, name)):
+        values = {n: as_floats(n, value) for n, value in per_row.items() if value is not None}
+        for name, value in values.items():
+            if value.shape not in ((), (1,), (n_rows,)):
                 raise ValueError(
-                    f"{name} differs between the training rows of this {type(self).__name__}, so "
-                    f"new rows need it too: pass {name}=..., one number or one for each new row."
+                    f"{name} must be one number or a vector of {n_rows} numbers, one for each new "
+                    f"row; got an array of shape {value.shape}."
                 )
-        unseen = 0.0 if self.support == "counts" else self.y[0]
-        other.y = np.full(n_rows, unseen) if y is None else np.array(y, dtype=float)
-        other.latent_index = other.sample_weight = None
-        other.n_latent = n_rows
-        other._index_latents()
-        with np.errstate(all="ignore"):  # new rows may have no exposure
-            other._refresh()
-        return other
+            self._check_new_values(name, value)
+        return {n: np.array(np.broadcast_to(value, (n_rows,))) for n, value in values.items()}
+
+    def _check_new_values(self, name: str, values: NDArray) -> None:
+        """Raise a ValueError for values of new rows that cannot be."""
+        check_rows(values, np.isfinite(values), name, "finite")
 
     def predictive_log_density(
         self,
@@ -105,6 +149,7 @@ class NewObservations(Observations):
         Returns
         -------
         ndarray of shape (n_rows,)
+            Minus infinity for what is no value of the `support`, and for counts above 2**53.
 
         Examples
         --------
@@ -115,7 +160,11 @@ class NewObservations(Observations):
         >>> likelihood.predictive_log_density([2.0], mean, variance, exposure=1.0).round(3)
         array([-1.805])
         """
-        return log_mean_exp(self.log_density_given_draws(y, mean, variance, params, **per_row))
+        values = np.asarray(y, dtype=float)
+        is_possible = _IS_IN_SUPPORT[self.support](values)
+        values = np.where(is_possible, values, self._unseen())
+        values = self.log_density_given_draws(values, mean, variance, params, **per_row)
+        return np.where(is_possible, log_mean_exp(values), -np.inf)
 
     def log_density_given_draws(
         self,
@@ -336,6 +385,10 @@ class NewObservations(Observations):
         """
         return None
 
+    def _unseen(self) -> float:
+        """Return a possible observation, in place of one that is not known."""
+        return 0.0 if self.support == "counts" else float(self.y[0])
+
     def _params_of_draws(self, params: ArrayLike, n_draws: int) -> NDArray:
         """Return parameters as an array of shape (n_draws, n_parameters)."""
         values = np.asarray(params, dtype=float)
@@ -354,7 +407,7 @@ class NewObservations(Observations):
         self, mean: NDArray, variance: NDArray, params: ArrayLike, per_row: Mapping[str, PerRow]
     ) -> Iterator[Distribution]:
         """Yield the distribution of a new observation at each row."""
-        values = {n: np.broadcast_to(np.asarray(v), mean.shape[1:]) for n, v in per_row.items()}
+        values = self.values_of_new_rows(mean.shape[1], per_row)
 
         def at(row: int) -> Callable[[NDArray], NDArray]:
             one = {name: value[row] for name, value in values.items()}

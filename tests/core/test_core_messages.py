@@ -12,6 +12,7 @@ from sklearn.gaussian_process.kernels import (
     RBF,
 )
 
+from skgpmcmc import core
 from skgpmcmc.core import LatentGaussianModel, SamplerSettings, run_chains
 from skgpmcmc.exceptions import MissingCapabilityError
 from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Likelihood, Poisson
@@ -222,7 +223,7 @@ class TotalOfEach(Squared):
         (
             WithoutParams,
             TypeError,
-            ["WithoutParams.pointwise", "(latent, params)", "takes (latent)"],
+            ["WithoutParams.pointwise", "arguments (latent, params)", "takes (latent)"],
         ),
         (Summed, ValueError, ["Summed.pointwise", "shape (5,)", "returned shape ()"]),
         (SummedRows, ValueError, ["SummedRows.pointwise", "shape (5,)", "returned shape ()"]),
@@ -234,7 +235,7 @@ class TotalOfEach(Squared):
         (
             TotalWithoutParams,
             TypeError,
-            ["TotalWithoutParams.log_likelihood", "(latent, params)", "takes (latent)"],
+            ["TotalWithoutParams.log_likelihood", "arguments (latent, params)", "takes (latent)"],
         ),
         (TotalOfEach, ValueError, ["TotalOfEach.log_likelihood", "one number", "shape (5,)"]),
     ],
@@ -271,3 +272,15 @@ def test_shapes_are_those_of_observations(structure):
     n_latent = {"shared": None, "unobserved": 7}[structure]
     likelihood = Squared(COUNTS, latent_index=index, n_latent=n_latent)
     assert model_of(likelihood).n_latent == (n_latent or 3)
+
+
+@pytest.mark.parametrize("random_state", ["a", -1, 1.5, np.random.default_rng(0)])
+def test_no_source_of_randomness(random_state):
+    model = model_of(Poisson(COUNTS))
+    settings = SamplerSettings("prior-white", n_warmup=1, n_draws=2)
+    trace = run_chains(model, settings, n_chains=1, random_state=0)
+    words = r"random_state must be None, a whole number from 0 to .*RandomState; got "
+    with pytest.raises(ValueError, match=words):
+        run_chains(model, settings, n_chains=1, random_state=random_state)
+    with pytest.raises(ValueError, match=words):
+        core.predict_samples(model, trace, model.X, random_state=random_state)

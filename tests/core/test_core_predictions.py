@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from skgpmcmc import core
 from skgpmcmc._prediction import _dense
 from skgpmcmc.exceptions import MissingCapabilityError
-from skgpmcmc.likelihoods import Likelihood
+from skgpmcmc.likelihoods import Gaussian, Likelihood
 
 NEW = np.array([[0.1, 0.3], [0.7, 0.2], [1.2, 1.2], [2.5, 0.0], [9.0, 9.0]])
 EXPOSURE = np.array([0.1, 1.0, 4.0, 0.5, 2.0])
@@ -120,3 +120,75 @@ def test_a_support_that_there_is_not(support):
     likelihood.support = support
     with pytest.raises(ValueError, match=r"WithoutSample.support must be one of 'real', 'counts'"):
         make_model(likelihood)
+
+
+IMPOSSIBLE = {"counts": [-1.0, 0.5, 1e300], "labels": [0.0, 0.5, 2.0]}
+
+
+class OwnCounts(Likelihood):
+    """Whose probabilities are finite for what is no count, too."""
+
+    support = "counts"
+
+    def pointwise(self, latent, params=()):
+        return stats.geom.logpmf(1, 0.5) - np.abs(self.y - latent)
+
+
+@pytest.mark.parametrize(
+    "name", ["poisson", "negative-binomial", "binomial", "logit", "probit", "own"]
+)
+def test_what_is_impossible_has_density_zero(name):
+    own = OwnCounts(np.zeros(len(X_SMALL)))
+    model, trace = sampled(own if name == "own" else LIKELIHOODS[name].make())
+    new = {"poisson": {"exposure": 1.0}, "negative-binomial": {"exposure": 1.0}}.get(name, {})
+    new = {"trials": 3.0} if name == "binomial" else new
+    for y in IMPOSSIBLE[model.likelihood.support]:
+        found = core.predict_log_density(model, trace, NEW[:2], [y, 1.0], **new)
+        assert found[0] == -np.inf
+        assert np.isfinite(found[1])
+        alone = core.predict_log_density(model, trace, NEW[1:2], [1.0], **new)
+        np.testing.assert_allclose(found[1], alone[0], rtol=1e-9)
+
+
+PREDICTIONS = {
+    "mean": core.predict_mean,
+    "quantiles": lambda *args, **new: core.predict_quantiles(*args, [0.5], **new),
+    "log density": lambda *args, **new: core.predict_log_density(*args, [1.0, 1.0], **new),
+    "samples": lambda *args, **new: core.predict_samples(*args, random_state=0, **new),
+}
+
+
+@pytest.fixture(scope="module")
+def in_units():
+    """Models with values of rows, what those of new rows are called, and what they must be."""
+    y = np.array([0.5, -0.2, 1.0, 0.3])
+    return {
+        "exposure": (*sampled(LIKELIHOODS["poisson"].make()), "finite and >= 0"),
+        "trials": (*sampled(LIKELIHOODS["binomial"].make()), "a whole number from 1 to 9e15"),
+        "known_variance": (*sampled(Gaussian(y, np.ones(4))), "finite and >= 0"),
+    }
+
+
+@pytest.mark.parametrize("name", ["exposure", "trials", "known_variance"])
+@pytest.mark.parametrize("predict", PREDICTIONS.values(), ids=PREDICTIONS)
+def test_values_of_new_rows_that_cannot_be(in_units, name, predict):
+    model, trace, allowed = in_units[name]
+    args = model, trace, NEW[:2]
+    assert np.isfinite(predict(*args, **{name: [1.0, 2.0]})).all()
+    for value in (np.nan, np.inf, -1.0):
+        with pytest.raises(ValueError, match=rf"{name} must be {allowed}.*row 1 holds {value}"):
+            predict(*args, **{name: [1.0, value]})
+    with pytest.raises(ValueError, match=rf"{name} must be one number or a vector of 2 .* \(3,\)"):
+        predict(*args, **{name: [1.0, 2.0, 3.0]})
+    with pytest.raises(ValueError, match=rf"{name} must be real numbers; got 'many'"):
+        predict(*args, **{name: "many"})
+    with pytest.raises(ValueError, match=r"differs between the training rows"):
+        predict(*args, **{name: None})
+
+
+@pytest.mark.parametrize("predict", PREDICTIONS.values(), ids=PREDICTIONS)
+@pytest.mark.parametrize("name", ["logit", "gaussian-noise"])
+def test_values_that_new_rows_do_not_have(name, predict):
+    model, trace = sampled(LIKELIHOODS[name].make())
+    with pytest.raises(TypeError, match="takes no 'exposure' for new rows"):
+        predict(model, trace, NEW[:2], exposure=1.0)

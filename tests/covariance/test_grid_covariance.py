@@ -31,6 +31,7 @@ from skgpmcmc._sampling._latent_moves import draw_prior_latents
 from skgpmcmc._sampling._plan import plan
 from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.exceptions import MissingCapabilityError
+from skgpmcmc.likelihoods import Poisson
 
 JITTER = 1e-5
 #: Of one, two and three axes; the coordinates are not evenly spread.
@@ -340,6 +341,24 @@ def test_which_covariance_a_chain_has(model, representation, kind):
 def test_grid_must_fit_the_rows():
     with pytest.raises(ValueError, match="the 6 points of the grid, in their order; got 4 rows"):
         model_on(GridStructure(Grid((np.arange(2.0), np.arange(3.0)))))
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        (GRIDS[2].points()[::-1], r"in row 0, where the grid has \["),
+        (GRIDS[2].points()[:, ::-1], r"in row 1, where the grid has \["),
+        (GRIDS[2].points() + np.eye(20, 2, -7), r"in row 7, where the grid has \["),
+        (GRIDS[2].points()[:, :1], r"got an array of shape \(20, 1\)"),
+    ],
+)
+def test_rows_must_be_the_points_in_their_order(X, words):
+    """Else the covariance would be that of other inputs."""
+    kernel, likelihood = ConstantKernel(1.0, (0.1, 9.0)) * RBF(1.0, (0.1, 9.0)), Poisson([1.0] * 20)
+    with pytest.raises(ValueError, match="the 20 points of the grid, in their order.*" + words):
+        LatentGaussianModel(kernel, X, likelihood, structure=GridStructure(GRIDS[2]))
+    rounded = GRIDS[2].points() * (1.0 + EPS)
+    LatentGaussianModel(kernel, rounded, likelihood, structure=GridStructure(GRIDS[2]))
 
 
 def test_prior_draws():

@@ -38,7 +38,7 @@ DAYS = {"bins": 2, "window": ("2020-01-01", "2020-01-05")}
         ([0.1], {"bins": 2, "window": np.ma.array([0, 1], mask=[0, 1])}, "window of column 0 must"),
         (DATES, {"bins": 2, "window": np.ma.array(DATES, mask=[0, 1])}, "window of column 0 must"),
         (DATES, {"bins": 2, "origin": np.ma.array(DATES, mask=[0, 1])[1]}, "origin must not be ma"),
-        ([2**53 + 2, 2**60], {"bins": 2}, r"within 2\*\*53.*got 1\.1529"),
+        ([2**53 + 2, 2**60], {"bins": 2}, r"between -2\*\*53 and 2\*\*53, .*got 1\.1529"),
         (
             [2**53 + 1, 0],
             {"bins": 2},

@@ -398,7 +398,11 @@ def test_predictions_that_need_too_much_memory(estimator):
 
 @each_estimator
 def test_joint_trajectories_are_for_counts_on_grids_alone(estimator):
-    words = ["'joint-post' cannot be used here", "MCMCCoxProcessRegressor alone", "Cartesian grid"]
+    words = [
+        "'joint-post' cannot be used here",
+        "MCMCCoxProcessRegressor is the only estimator",
+        "Cartesian grid",
+    ]
     words += ["half", "without white noise", "representation='auto'"]
     model = estimator(representation="joint-post", **SHORT)
     check_message(lambda: model.fit(X, TARGETS[estimator]), words)
@@ -411,7 +415,7 @@ def test_joint_trajectories_are_for_counts_on_grids_alone(estimator):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (Cox(), ["'post-ep' has none", "No representation of these data", "'joint-post'"]),
+        (Cox(), ["'post-ep' has none", "No representation of these data has", "'joint-post'"]),
         (Cox(likelihood="negative-binomial"), ["'post-ep' has none", "='collapsed';"]),
         (Classifier(representation="surr-site"), ["'surr-site' has none", "='collapsed';"]),
         (

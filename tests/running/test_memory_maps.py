@@ -10,6 +10,7 @@ from borrowed import borrowed
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
 from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from skgpmcmc import (
     MCMCCoxProcessRegressor,
@@ -100,6 +101,18 @@ def test_fits_go_on_to_the_same_draws(name, way, whole, parallel_fit, tmp_path):
     model = continued(model, FITS[name][1])
     assert_same(model, whole[name])
     assert borrowed(model) == []
+
+
+def test_parameters_that_are_arrays_are_the_same_when_mapped(tmp_path):
+    """Noise variances, and length scales of a kernel."""
+    _, y = FITS["numbers"]
+    kernel = ConstantKernel() * RBF(np.array([1.0, 2.0]))
+    model = MCMCGaussianProcessRegressor(kernel, **SETTINGS)
+    model.set_params(alpha=np.linspace(0.1, 0.5, len(y)), warm_start=True, n_jobs=None)
+    expected = clone(model).set_params(n_draws=90).fit(X, y)
+    mapped = reloaded(model.fit(X, y), tmp_path, "r")
+    assert isinstance(mapped.alpha, np.memmap)
+    assert_same(mapped.set_params(n_draws=90).fit(X, y), expected)
 
 
 @pytest.mark.parametrize("name", FITS)
