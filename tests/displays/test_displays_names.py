@@ -215,9 +215,9 @@ def test_units_may_be_mathematics(on_line):
 
 def test_a_name_of_two_columns_is_ambiguous():
     model = quiet(MCMCGaussianProcessRegressor(**SETTINGS), X, Y)
-    with pytest.raises(ValueError, match=r"feature .*'a' is the name of columns 0, 1.*number"):
+    with pytest.raises(ValueError, match=r"feature .*columns 0, 1 all have the name 'a'.*number"):
         PredictiveDisplay.from_estimator(model, X, feature="a", feature_names=["a", "a"])
-    with pytest.raises(ValueError, match=r"held .*'a' is the name of columns 0, 1.*number"):
+    with pytest.raises(ValueError, match=r"held .*columns 0, 1 all have the name 'a'.*number"):
         PredictiveDisplay.from_estimator(model, X, held={"a": 1}, feature_names=["a", "a"])
     display = PredictiveDisplay.from_estimator(model, X, feature=1, feature_names=["a", "a"])
     assert display.x[-1] == X[:, 1].max()

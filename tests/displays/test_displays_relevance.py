@@ -91,5 +91,7 @@ def test_a_column_that_is_constant_in_the_new_rows_alone_has_none():
 
 def test_rows_that_vary_only_where_fit_saw_a_constant_are_refused():
     new = np.column_stack([VARYING[:, 0], np.zeros(N), np.ones(N)])
-    with pytest.raises(ValueError, match=r"X must have a column that varies.*fitted"):
+    with pytest.raises(
+        ValueError, match=r"X must have a column that varies in X and in the rows of fit"
+    ):
         draw(standing(0.0), new)
