@@ -142,7 +142,7 @@ def test_bounded_sites_are_a_function_of_theta(representation):
         candidate = workspace.state_at(np.array(theta), np.zeros(N))
         candidate.factor = workspace.covariance.factor(np.array(theta), current.factor)
         assert chain.complete(candidate, current)
-        expected = chain._noise.fit(candidate)
+        expected = chain._rule.fit(candidate)
         np.testing.assert_array_equal(candidate.sites.precision, expected.precision)
         np.testing.assert_array_equal(candidate.sites.shift, expected.shift)
         differs = candidate.sites.precision != current.sites.precision
