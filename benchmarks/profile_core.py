@@ -286,7 +286,7 @@ def report(title: str, large: Profile, small: Profile) -> None:
             if work.inside > 0.005 * total:
                 print(
                     f"| {name} | {100.0 * work.inside / total:.1f} % | {work.calls:.0f} | "
-                    f"{work.inside / work.calls:.1f} |"
+                    f"{work.inside / max(work.calls, 1.0):.1f} |"
                 )
     print(f"| **{LEFT}** | {100.0 * left / total:.1f} % | | |")
     print("\n| what is left, by function | share |\n|---|---|")
