@@ -59,11 +59,12 @@ class AdditiveNoise(Likelihood):
     ) -> NDArray:
         """Log density of new observations given each draw; see `Likelihood`."""
         new = self.at_new_rows(mean.shape[1], y, **per_row)
+        params = self._params_of_draws(params, len(mean))
         values = np.empty(mean.shape)
-        for rows, scale2 in new._scales(params, len(mean)):
+        for rows, scale2 in new._scales(params):
             some = new.y[rows], mean[:, rows], variance[:, rows]
             values[:, rows] = (
-                self._log_density(*some, scale2, self._params_of_draws(params, len(mean)))
+                self._log_density(*some, scale2, params)
                 if scale2.any()
                 else normal_log_density(*some)
             )
@@ -79,11 +80,12 @@ class AdditiveNoise(Likelihood):
     ) -> NDArray:
         """Quantiles of new observations; see `Likelihood.predictive_quantiles`."""
         new = self.at_new_rows(mean.shape[1], **per_row)
+        params = self._params_of_draws(params, len(mean))
         values = np.empty((mean.shape[1], np.size(quantiles)))
-        for rows, scale2 in new._scales(params, len(mean)):
+        for rows, scale2 in new._scales(params):
             some = mean[:, rows], variance[:, rows]
             values[rows] = (
-                self._quantiles(*some, scale2, self._params_of_draws(params, len(mean)), quantiles)
+                self._quantiles(*some, scale2, params, quantiles)
                 if scale2.any()
                 else normal_quantiles(*some, quantiles)
             )
@@ -99,12 +101,13 @@ class AdditiveNoise(Likelihood):
     ) -> NDArray:
         """Probability of observations above a threshold; see `Likelihood`."""
         new = self.at_new_rows(mean.shape[1], **per_row)
+        params = self._params_of_draws(params, len(mean))
         thresholds = np.broadcast_to(np.asarray(threshold, dtype=float), mean.shape[1:])
         values = np.empty(mean.shape[1])
-        for rows, scale2 in new._scales(params, len(mean)):
+        for rows, scale2 in new._scales(params):
             some = thresholds[rows], mean[:, rows], variance[:, rows]
             values[rows] = (
-                self._exceedance(*some, scale2, self._params_of_draws(params, len(mean)))
+                self._exceedance(*some, scale2, params)
                 if scale2.any()
                 else normal_exceedance(*some)
             )
@@ -126,10 +129,10 @@ class AdditiveNoise(Likelihood):
     ) -> NDArray:
         """Draw new observations; see `Likelihood.predictive_sample`."""
         new = self.at_new_rows(len(latent), **per_row)
-        n_samples = latent.shape[1]
-        noise = self._draw_standard(latent.shape, self._params_of_draws(params, n_samples), rng)
+        params = self._params_of_draws(params, latent.shape[1])
+        noise = self._draw_standard(latent.shape, params, rng)
         scale2 = np.empty(latent.shape)
-        for rows, values in new._scales(params, n_samples):
+        for rows, values in new._scales(params):
             scale2[rows] = values
         return np.asarray(latent + np.sqrt(scale2) * noise)
 
@@ -148,22 +151,21 @@ class AdditiveNoise(Likelihood):
             Infinite where it does not exist.
         """
         new = self.at_new_rows(n_rows, **per_row)
-        n_draws = len(np.asarray(params))
-        variance = np.empty((n_draws, n_rows))
-        factor = self._variance_factor(self._params_of_draws(params, n_draws))
-        for rows, scale2 in new._scales(params, n_draws):
+        params = self._params_of_draws(params, len(np.asarray(params)))
+        variance = np.empty((len(params), n_rows))
+        factor = self._variance_factor(params)
+        for rows, scale2 in new._scales(params):
             with np.errstate(invalid="ignore"):
                 each = np.where(scale2 > 0.0, scale2 * factor, 0.0)
             variance[:, rows] = each[:, np.newaxis]
         return variance
 
-    def _scales(self, params: ArrayLike, n_draws: int) -> Iterator[tuple[NDArray, NDArray]]:
+    def _scales(self, params: NDArray) -> Iterator[tuple[NDArray, NDArray]]:
         """Yield rows of the same known noise, and its squared scale in each draw, (n_draws,)."""
-        values = self._params_of_draws(params, n_draws)
-        fixed, level = getattr(self, self.fixed_scale), np.zeros(n_draws)
+        fixed, level = getattr(self, self.fixed_scale), np.zeros(len(params))
         known = self.known_variance + (0.0 if fixed is None else fixed)
         if fixed is None:
-            level = values[:, self.parameters.index("noise_level")]
+            level = params[:, self.parameters.index("noise_level")]
         distinct, which = np.unique(np.broadcast_to(known, self.y.shape), return_inverse=True)
         for number, part in enumerate(distinct):
             yield np.flatnonzero(which.reshape(-1) == number), level + part
