@@ -15,7 +15,7 @@ import io
 import sys
 import tokenize
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -101,20 +101,35 @@ def modules_of(folder: Path) -> dict[str, Path]:
     return modules
 
 
-def imports_of(module: str, path: Path, modules: dict[str, Path]) -> set[str]:
-    """Return the package's modules that a module imports."""
+def imported_modules(
+    source: str, module: str, known: Collection[str], *, is_package: bool = False
+) -> set[str]:
+    """Return modules that a source imports anywhere; those of the package by their full name.
+
+    Parameters
+    ----------
+    source : str
+        Of a module.
+    module : str
+        Its dotted name.
+    known : collection of str
+        Dotted names of the package's modules: what else is imported from there is a name in one.
+    is_package : bool
+        Whether it is the ``__init__`` of a folder.
+    """
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not isinstance(node, ast.ImportFrom):
-            continue
-        base = node.module or ""
-        if node.level:
-            parts = module.split(".")
-            parents = parts[: len(parts) - node.level + (path.name == "__init__.py")]
-            base = ".".join([*parents, base] if base else parents)
-        for alias in node.names:
-            full = f"{base}.{alias.name}"
-            found |= {name for name in (full if full in modules else base,) if name in modules}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = module.split(".")
+                parents = parts[: len(parts) - node.level + is_package]
+                base = ".".join([*parents, base] if base else parents)
+            for alias in node.names:
+                full = f"{base}.{alias.name}"
+                found.add(full if full in known else base)
     return found
 
 
@@ -126,7 +141,9 @@ def floors(modules: dict[str, Path]) -> int:
 
     graph: dict[str, set[str]] = {}
     for module, path in modules.items():
-        others = {room(other) for other in imports_of(module, path, modules)} - {PACKAGE}
+        source, is_package = path.read_text(encoding="utf-8"), path.name == "__init__.py"
+        imported = imported_modules(source, module, modules, is_package=is_package)
+        others = {room(other) for other in imported & modules.keys()} - {PACKAGE}
         graph.setdefault(room(module), set()).update(others - {room(module)})
     level: dict[str, int] = {}
     for name in TopologicalSorter(graph).static_order():

@@ -15,6 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import house
+from benchmarks.house import modules_of
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "skgpmcmc"
 
@@ -47,16 +50,7 @@ TOP_LAYER = 9
 OPTIONAL_DEPENDENCIES = {"matplotlib", "arviz", "dask", "pandas"}
 
 
-def package_modules() -> dict[str, Path]:
-    """Map the dotted name of every module of the package to its file."""
-    modules = {}
-    for path in sorted((ROOT / PACKAGE).rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return modules
-
-
-MODULES = package_modules()
+MODULES = modules_of(ROOT / PACKAGE)
 
 
 def layer_of(module: str) -> int | None:
@@ -75,22 +69,7 @@ def subpackage_of(module: str) -> str:
 
 def imported_modules(source: str, module: str, *, is_package: bool = False) -> set[str]:
     """Modules that `source` imports anywhere, those of the package by their full name."""
-    found = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parts = module.split(".")
-                n_dropped = node.level - is_package
-                parents = parts[: len(parts) - n_dropped]
-                base = ".".join([*parents, base] if base else parents)
-            for alias in node.names:
-                # `from package import name` imports a module or a name of the package.
-                full = f"{base}.{alias.name}"
-                found.add(full if full in MODULES or full in LAYERS else base)
-    return found
+    return house.imported_modules(source, module, MODULES.keys() | LAYERS, is_package=is_package)
 
 
 def is_own(module: str) -> bool:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from continued_chains import check
 from joint_distribution import is_invariant
-from problems import LIKELIHOODS, PRIORS, make_model
+from problems import GRID, LIKELIHOODS, PRIORS, make_model
+from problems import SITES_ON_GRID as SITES
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
@@ -30,13 +31,12 @@ from skgpmcmc._sampling._latent_moves import update_latents
 from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.diagnostics import mcse_mean
 from skgpmcmc.exceptions import MissingCapabilityError
-from skgpmcmc.likelihoods import Poisson, Sites
+from skgpmcmc.likelihoods import Poisson
 from skgpmcmc.priors._normal_coordinates import NormalCoordinates
 from skgpmcmc.representations import check_representation, make_representation
 from skgpmcmc.representations._joint import _JointConditional
 from skgpmcmc.updates import HamiltonianResult
 
-GRID = Grid((np.array([0.0, 1.0]), np.array([0.0, 0.7])))
 ARD = ConstantKernel(1.0) * RBF([1.0, 1.0])
 KERNELS = {
     "isotropic": ConstantKernel(1.0) * RBF(1.0),
@@ -55,10 +55,6 @@ BOUNDED = {
     "k2__length_scale": stats.loguniform(0.3, 3.0),
     "mean": stats.uniform(-1.0, 2.0),
 }
-
-
-#: Of one precision, as adaptation finds them.
-SITES = Sites(np.full(4, 4.0), np.array([2.0, -1.0, 4.0, 0.5]))
 
 
 def model_on_grid(name="poisson", kernel=ARD, priors=MORE_PRIORS, **options):
