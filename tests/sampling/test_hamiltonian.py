@@ -278,9 +278,7 @@ def test_estimators_take_hmc_and_continue_it(kernel):
         part.set_params(n_draws=30).fit(X, y)
         part.set_params(n_draws=60).fit(X, y)
         np.testing.assert_array_equal(part.trace_.theta, whole)
-        # Of both chains: 100 iterations leave the step size of one of them too long now and then.
-        assert model.trace_.moved.mean() > 0.3
-        assert (model.trace_.moved > 0.0).all()
+        assert (model.trace_.moved > 0.3).all()
 
 
 @pytest.mark.parametrize(
