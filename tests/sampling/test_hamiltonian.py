@@ -15,6 +15,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, RationalQuadra
 from skgpmcmc import MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor
 from skgpmcmc._covariance import KernelCovariance, make_covariance
 from skgpmcmc._running._chains import run_chains
+from skgpmcmc._sampling._hyperparameter_moves import _LOWEST_ACCEPTANCE
 from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.likelihoods import Gaussian
 from skgpmcmc.priors import HyperPrior
@@ -278,7 +279,25 @@ def test_estimators_take_hmc_and_continue_it(kernel):
         part.set_params(n_draws=30).fit(X, y)
         part.set_params(n_draws=60).fit(X, y)
         np.testing.assert_array_equal(part.trace_.theta, whole)
-        assert (model.trace_.moved > 0.3).all()
+        assert (model.trace_.moved > _fewest_moves(SHORT["n_draws"])).all()
+
+
+def test_chains_keep_moving_after_a_long_warm_up():
+    model = MCMCGaussianProcessRegressor(
+        hyperparameter_update="hmc", n_warmup=400, n_draws=400, random_state=0
+    ).fit(X, X[:, 0] + 0.1 * X[:, 1])
+    assert not any(model.trace_.gave_up)
+    assert (model.trace_.moved > _fewest_moves(400)).all()
+
+
+def _fewest_moves(n_draws):
+    """Return the least share of draws in which theta moves.
+
+    Trajectories that are accepted more rarely than _LOWEST_ACCEPTANCE are given up in the warm-up;
+    the share that is accepted afterwards has four binomial standard errors of room.
+    """
+    lowest = _LOWEST_ACCEPTANCE
+    return lowest - 4.0 * math.sqrt(lowest * (1.0 - lowest) / n_draws)
 
 
 @pytest.mark.parametrize(
