@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._checks import as_floats
 
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 
 _MIN_DRAWS = 4
 
@@ -28,19 +29,21 @@ def as_numbers(name: str, draws: ArrayLike) -> FloatArray:
     return as_floats(name, draws)
 
 
-def is_long_and_finite(chains: FloatArray) -> bool:
-    """Whether there are enough draws, all of them finite."""
-    return chains.size > 0 and chains.shape[1] >= _MIN_DRAWS and bool(np.isfinite(chains).all())
+def is_long_and_finite(chains: FloatArray) -> BoolArray:
+    """Whether there are enough draws, all of them finite; for each scalar of leading axes."""
+    long = chains.size > 0 and chains.shape[-1] >= _MIN_DRAWS
+    return np.isfinite(chains).all(axis=(-2, -1)) & long
 
 
 def is_usable(chains: FloatArray) -> bool:
     """Whether R-hat and the sizes from split chains can be defined."""
-    return is_long_and_finite(chains) and not is_constant(chains)
+    return bool(is_long_and_finite(chains) and not is_constant(chains))
 
 
-def is_constant(chains: FloatArray) -> bool:
-    """Whether all draws of all chains are exactly equal."""
-    return bool((chains == chains.flat[0]).all())
+def is_constant(chains: FloatArray) -> BoolArray:
+    """Whether all draws of all chains are exactly equal; for each scalar of leading axes."""
+    equal: BoolArray = (chains == chains[..., :1, :1]).all(axis=(-2, -1))
+    return equal
 
 
 def deviations(chains: FloatArray) -> tuple[FloatArray, float, int]:
@@ -67,6 +70,6 @@ def mean_and_sd(chains: FloatArray) -> tuple[float, float]:
 def centre(chains: FloatArray) -> FloatArray:
     """Subtract its mean from each chain; a constant chain becomes exactly zero."""
     # The first draw goes before the mean does: the mean of equal draws may be rounded.
-    shifted = chains - chains[:, :1]
-    shifted -= shifted.mean(axis=1, keepdims=True)
+    shifted = chains - chains[..., :1]
+    shifted -= shifted.mean(axis=-1, keepdims=True)
     return shifted

@@ -202,8 +202,8 @@ def _summarize_scalar(chains: FloatArray) -> dict[str, float]:
         scores = split_scores(chains)  # shared, as ranking is the costly part
         summary |= {
             "mcse": float(sd / np.sqrt(ess_mean(chains))),
-            "ess_bulk": geyer_ess(scores),
+            "ess_bulk": float(geyer_ess(scores)),
             "ess_tail": ess_tail(chains),
-            "rhat": rhat_from_scores(chains, scores),
+            "rhat": float(rhat_from_scores(chains, scores)),
         }
     return summary

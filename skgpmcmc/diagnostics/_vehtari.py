@@ -6,56 +6,75 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from ._draws import FloatArray, as_chains, centre, deviations, is_constant, is_usable, mean_and_sd
+from ._draws import (
+    FloatArray,
+    as_chains,
+    centre,
+    deviations,
+    is_constant,
+    is_long_and_finite,
+    is_usable,
+    mean_and_sd,
+)
+
+
+# The functions without a public name take draws of many scalars at once: any axes, then chains and
+# draws. The costly parts are sorts and Fourier transforms, a call of each for all scalars.
 
 
 def split_halves(chains: FloatArray) -> FloatArray:
     """Make two chains of each; the middle draw of an odd number is left out."""
-    half = chains.shape[1] // 2
-    return np.concatenate([chains[:, :half], chains[:, -half:]])
+    half = chains.shape[-1] // 2
+    return np.concatenate([chains[..., :half], chains[..., -half:]], axis=-2)
 
 
-def geyer_ess(chains: FloatArray) -> float:
+def geyer_ess(chains: FloatArray) -> FloatArray:
     """Effective sample size from Geyer's initial monotone sequence over split chains."""
-    n_draws = chains.shape[1]
-    if n_draws < 3 or is_constant(chains):
-        return np.nan
+    n_draws = chains.shape[-1]
+    size = chains.shape[-2] * n_draws
+    constant = is_constant(chains)
+    if n_draws < 3:
+        return np.full(constant.shape, np.nan)
     if n_draws < 6:  # too short for a second pair of lags; posterior's convention
-        return chains.size / 2.0
-    acov = _autocovariance(chains).mean(axis=0)
-    within = acov[0] * n_draws / (n_draws - 1)
-    pooled = acov[0] + np.var(chains.mean(axis=1), ddof=1)
-    rho = 1.0 - (within - acov) / pooled
-    rho[0] = 1.0
+        return np.where(constant, np.nan, size / 2.0)
+    acov = _autocovariance(chains).mean(axis=-2)
+    within = acov[..., :1] * n_draws / (n_draws - 1)
+    pooled = acov[..., :1] + np.var(chains.mean(axis=-1), axis=-1, ddof=1)[..., np.newaxis]
+    with np.errstate(divide="ignore", invalid="ignore"):  # constant draws
+        rho = 1.0 - (within - acov) / pooled
+    rho[..., 0] = 1.0
     time = _autocorrelation_time(rho)
     # Antithetic chains can have a time near or below zero; the bound keeps the estimate sane.
-    return chains.size / max(time, 1.0 / float(np.log10(chains.size)))
+    return np.where(constant, np.nan, size / np.maximum(time, 1.0 / np.log10(size)))
 
 
 def _autocovariance(chains: FloatArray) -> FloatArray:
     """Biased autocovariance (divisor n_draws) of each chain at all lags."""
-    n_draws = chains.shape[1]
+    n_draws = chains.shape[-1]
     n_fft = next_fast_len(2 * n_draws, real=True)
-    spectrum = rfft(centre(chains), n=n_fft, axis=1)
+    spectrum = rfft(centre(chains), n=n_fft, axis=-1)
     power = spectrum.real**2 + spectrum.imag**2
-    acov: FloatArray = irfft(power, n=n_fft, axis=1)[:, :n_draws] / n_draws
+    acov: FloatArray = irfft(power, n=n_fft, axis=-1)[..., :n_draws] / n_draws
     return acov
 
 
-def _autocorrelation_time(rho: FloatArray) -> float:
+def _autocorrelation_time(rho: FloatArray) -> FloatArray:
     """Sum 1 + 2 rho[1] + 2 rho[2] + ... up to Geyer's truncation.
 
     Sums over pairs of lags (2k, 2k + 1) are positive and decreasing for a reversible chain:
     the sum stops at the first pair that is not positive, and the pairs are made decreasing.
     """
-    n_pairs = (rho.size - 2) // 2  # the last lags are too noisy to enter
-    pairs = rho[0 : 2 * n_pairs : 2] + rho[1 : 2 * n_pairs : 2]
-    stops = np.flatnonzero(pairs <= 0.0)
-    stop = int(stops[0]) if stops.size else n_pairs - 1
-    time = -1.0 + 2.0 * np.minimum.accumulate(pairs[:stop]).sum()
+    n_pairs = (rho.shape[-1] - 2) // 2  # the last lags are too noisy to enter
+    pairs = rho[..., 0 : 2 * n_pairs : 2] + rho[..., 1 : 2 * n_pairs : 2]
+    stops = pairs <= 0.0
+    stop = np.where(stops.any(axis=-1), stops.argmax(axis=-1), n_pairs - 1)[..., np.newaxis]
+    before = np.arange(n_pairs) < stop
+    decreasing = np.minimum.accumulate(pairs, axis=-1)
+    time = -1.0 + 2.0 * np.sum(decreasing, axis=-1, where=before)
     # A single weight for the next even lag lowers the variance for antithetic chains.
-    next_even = rho[2 * stop]
-    return float(time + (next_even if next_even > 0.0 or pairs[stop] >= 0.0 else 0.0))
+    next_even = np.take_along_axis(rho, 2 * stop, axis=-1)[..., 0]
+    at_stop = np.take_along_axis(pairs, stop, axis=-1)[..., 0]
+    return time + np.where((next_even > 0.0) | (at_stop >= 0.0), next_even, 0.0)
 
 
 def rhat(draws: ArrayLike) -> float:
@@ -92,7 +111,9 @@ def rhat(draws: ArrayLike) -> float:
     True
     """
     chains = as_chains(draws)
-    return rhat_from_scores(chains, split_scores(chains)) if is_usable(chains) else np.nan
+    if not is_usable(chains):
+        return np.nan
+    return float(rhat_from_scores(chains, split_scores(chains)))
 
 
 def ess_bulk(draws: ArrayLike) -> float:
@@ -130,7 +151,7 @@ def ess_bulk(draws: ArrayLike) -> float:
     True
     """
     chains = as_chains(draws)
-    return geyer_ess(split_scores(chains)) if is_usable(chains) else np.nan
+    return float(geyer_ess(split_scores(chains))) if is_usable(chains) else np.nan
 
 
 def ess_tail(draws: ArrayLike) -> float:
@@ -176,25 +197,47 @@ def ess_tail(draws: ArrayLike) -> float:
 def split_scores(chains: FloatArray) -> FloatArray:
     """Replace the draws of half-chains by normal quantiles of their pooled ranks."""
     halves = split_halves(chains)
-    ranks = rankdata(halves, method="average").reshape(halves.shape)
-    scores: FloatArray = ndtri((ranks - 0.375) / (halves.size + 0.25))  # Blom's offset 3/8
+    n_pooled = halves.shape[-2] * halves.shape[-1]
+    pooled = halves.reshape(*halves.shape[:-2], n_pooled)
+    ranks = rankdata(pooled, method="average", axis=-1).reshape(halves.shape)
+    scores: FloatArray = ndtri((ranks - 0.375) / (n_pooled + 0.25))  # Blom's offset 3/8
     return scores
 
 
-def rhat_from_scores(chains: FloatArray, scores: FloatArray) -> float:
+def rhat_from_scores(chains: FloatArray, scores: FloatArray) -> FloatArray:
     """R-hat of usable chains whose `split_scores` are known: ranking is the costly part."""
-    folded = np.abs(chains - np.median(chains))
-    return float(np.fmax(_rhat(scores), _rhat(split_scores(folded))))
+    folded = np.abs(chains - np.median(chains, axis=(-2, -1), keepdims=True))
+    return np.fmax(_rhat(scores), _rhat(split_scores(folded)))
 
 
-def _rhat(chains: FloatArray) -> float:
-    if is_constant(chains):
-        return np.nan
-    n_draws = chains.shape[1]
-    within = np.mean(np.sum(centre(chains) ** 2, axis=1)) / (n_draws - 1)
-    between = n_draws * np.var(chains.mean(axis=1), ddof=1)
-    with np.errstate(divide="ignore"):
-        return float(np.sqrt((between / within + n_draws - 1) / n_draws))
+def _rhat(chains: FloatArray) -> FloatArray:
+    n_draws = chains.shape[-1]
+    within = np.mean(np.sum(centre(chains) ** 2, axis=-1), axis=-1) / (n_draws - 1)
+    between = n_draws * np.var(chains.mean(axis=-1), axis=-1, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.sqrt((between / within + n_draws - 1) / n_draws)
+    return np.where(is_constant(chains), np.nan, ratio)
+
+
+def rhat_and_ess(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return `rhat` and `ess_bulk` of many scalars, faster than one after the other.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (n_chains, n_draws, n_scalars)
+
+    Returns
+    -------
+    rhat, ess_bulk : ndarray of shape (n_scalars,)
+    """
+    chains = np.ascontiguousarray(np.moveaxis(draws, -1, 0))
+    results = np.full((2, len(chains)), np.nan)
+    usable = is_long_and_finite(chains) & ~is_constant(chains)
+    if usable.any():
+        chains = chains[usable]
+        scores = split_scores(chains)
+        results[:, usable] = rhat_from_scores(chains, scores), geyer_ess(scores)
+    return results[0], results[1]
 
 
 def ess_mean(draws: ArrayLike) -> float:
@@ -228,7 +271,9 @@ def ess_mean(draws: ArrayLike) -> float:
     True
     """
     chains = as_chains(draws)
-    return geyer_ess(split_halves(deviations(chains)[0])) if is_usable(chains) else np.nan
+    if not is_usable(chains):
+        return np.nan
+    return float(geyer_ess(split_halves(deviations(chains)[0])))
 
 
 def mcse_mean(draws: ArrayLike) -> float:
