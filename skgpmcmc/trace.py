@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import diagnostics
 from ._linalg import Array
@@ -298,8 +299,7 @@ class Trace:
             variable that the chains agree on least, out of up to 50 that are evenly spread over
             the training inputs; and the complete-data log likelihood.
         """
-        n_latent = self.latent.shape[2]
-        some = np.unique(np.linspace(0, n_latent - 1, min(n_latent, _MOST_LATENTS)).astype(int))
+        some = some_latents(self.latent.shape[2])
         worst = some[least_agreed(self.latent[..., some])]
         others = (self.latent[..., worst], self.complete_data_log_likelihood)
         return self.posterior() | dict(zip(OTHER_QUANTITIES, others, strict=True))
@@ -327,6 +327,11 @@ class Trace:
         probabilities = check_quantiles(quantiles)
         quantities = self.quantities()
         return with_quantiles(diagnostics.summarize(quantities), quantities, probabilities)
+
+
+def some_latents(n_latent: int) -> NDArray[np.intp]:
+    """Return the numbers of the latent variables whose convergence is examined."""
+    return np.unique(np.linspace(0, n_latent - 1, min(n_latent, _MOST_LATENTS)).astype(int))
 
 
 def _last_within(snapshots: list[Any], n_iterations: int) -> Any:

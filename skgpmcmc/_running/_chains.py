@@ -122,6 +122,7 @@ def run_groups(
     checkpoint: Checkpoint | None = None,
     listeners: Sequence[Listener] = (),
     wanted: Callable[[list[list[Trace]]], bool] | None = None,
+    max_seconds: float | None = None,
     verbose: int = 0,
 ) -> list[list[Trace]]:
     """Run independent chains through joblib; the draws do not depend on how.
@@ -149,7 +150,9 @@ def run_groups(
         Are told how far the chains are (`Report`); one that returns True stops them.
     wanted : callable, optional
         A stopping rule: takes the traces so far, as they are returned, and returns whether more
-        draws are wanted. It is asked after 50, 100, 200, 350, ... iterations (`next_look`).
+        draws are wanted. It is asked after 50, 100, 150, ... iterations (`next_look`).
+    max_seconds : float, optional
+        Time after which no further round is begun once there are draws.
     verbose : int
         joblib's verbosity.
 
@@ -157,7 +160,7 @@ def run_groups(
     -------
     traces : list of list of Trace
         Draws of all chains, for each latent function: fewer than asked for if the chains
-        were stopped, by Ctrl-C, a listener or the rule, as many of each; fewer chains if one's
+        were stopped, by Ctrl-C, a listener, the rule or the clock, as many of each; fewer chains if one's
         process died twice.
 
     Raises
@@ -215,6 +218,7 @@ def run_groups(
         listeners=listeners,
         verbose=verbose,
         wanted=more_wanted,
+        max_seconds=max_seconds,
     )
     _check_survivors(chains, checkpoint)
     n_draws = [draws[0].n_kept for group in _survivors(chains) for draws in group]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._serialization import replace_file
+from ._stopping import Convergence, StoppingRule
 
 # The number of reports of a fast chain.
 N_REPORTS = 20
@@ -210,6 +211,48 @@ class _Output:
             self._is_silent = True
 
 
+class Pace:
+    """The pace of all chains together.
+
+    Parameters
+    ----------
+    n_chains : int
+        Number of chains.
+    clock : callable
+        Returns the time in seconds.
+
+    Attributes
+    ----------
+    latest : dict
+        Number of a chain -> its last report.
+    """
+
+    def __init__(self, n_chains: int, clock: Callable[[], float]) -> None:
+        self._n_chains, self._clock = n_chains, clock
+        self._began = clock()
+        self._first: dict[int, int] = {}
+        self.latest: dict[int, Report] = {}
+
+    def note(self, report: Report) -> None:
+        """Take note of a report."""
+        self._first.setdefault(report.chain, report.n_done)
+        self.latest[report.chain] = report
+
+    @property
+    def seconds(self) -> float:
+        """The time since the beginning."""
+        return self._clock() - self._began
+
+    def seconds_left(self, n_iterations: int) -> float:
+        """Return how long all chains will take to do that many iterations; 0 if unknown."""
+        done = sum(r.n_done for r in self.latest.values()) - sum(self._first.values())
+        if done <= 0 or self.seconds <= 0.0:
+            return 0.0
+        waiting = (self._n_chains - len(self.latest)) * n_iterations
+        left = waiting + sum(max(n_iterations - r.n_done, 0) for r in self.latest.values())
+        return left * self.seconds / done
+
+
 class Lines:
     """Prints a line a few times for each chain.
 
@@ -222,23 +265,25 @@ class Lines:
     """
 
     def __init__(self, n_chains: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._n_chains, self._clock = n_chains, clock
-        self._began = clock()
-        self._first: dict[int, int] = {}
-        self._latest: dict[int, Report] = {}
+        self._n_chains = n_chains
+        self._pace = Pace(n_chains, clock)
         self._next_line: dict[int, int] = {}
         self._output = _Output()
 
     def __call__(self, report: Report) -> None:
         """Print a line if it is time for one."""
-        self._first.setdefault(report.chain, report.n_done)
-        self._latest[report.chain] = report
+        self._pace.note(report)
         line = _N_LINES * report.n_done // max(report.n_iterations, 1)
         is_end_of_warmup = 0 < report.n_done == report.n_warmup
         if line < self._next_line.get(report.chain, 0) and not is_end_of_warmup:
             return
         self._next_line[report.chain] = line + 1
         print(self._text(report), file=self._output, flush=True)
+
+    def show(self, found: Convergence, rule: StoppingRule) -> None:
+        """Print how far the chains have converged."""
+        text = f"[skgpmcmc] {found.n_draws} draws of each chain: {_converged(found, rule)}"
+        print(text, file=self._output, flush=True)
 
     def close(self) -> None:
         """Print nothing more."""
@@ -254,22 +299,25 @@ class Lines:
 
     def _time_left(self) -> str:
         """Return how long all chains will take, at the speed so far."""
-        reports = self._latest.values()
-        seconds = self._clock() - self._began
-        done = sum(r.n_done for r in reports) - sum(self._first.values())
-        if done <= 0 or seconds <= 0.0:
-            return ""
-        waiting = (self._n_chains - len(reports)) * next(iter(reports)).n_iterations
-        left = waiting + sum(r.n_iterations - r.n_done for r in reports)
-        return f", about {_duration(left * seconds / done)} left" if left else ""
+        seconds = self._pace.seconds_left(next(iter(self._pace.latest.values())).n_iterations)
+        return f", at most about {duration(seconds)} left" if seconds > 0.0 else ""
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return a time in words."""
     if seconds < 100.0:
         return f"{seconds:.0f} s"
     if seconds < 6000.0:
         return f"{seconds / 60.0:.0f} min"
     return f"{seconds / 3600.0:.1f} h"
+
+
+def _converged(found: Convergence, rule: StoppingRule) -> str:
+    """Return how far the chains have converged."""
+    min_ess, max_rhat = rule.limits
+    text = f"R-hat {found.rhat:.3f}, {found.ess:.0f} effective draws"
+    wanted = f"at most {max_rhat:.10g}, at least {min_ess:.10g}"
+    return f"{text} (wanted: {wanted})" if rule.is_on else text
 
 
 class Bar:
@@ -288,6 +336,7 @@ class Bar:
         self._make = bar
         self._bar: Any = None
         self._latest: dict[int, Report] = {}
+        self._converged = ""
 
     def __call__(self, report: Report) -> None:
         """Move the bar."""
@@ -297,8 +346,15 @@ class Bar:
             total = self._n_chains * report.n_iterations
             self._bar = self._make(total=total, desc=f"{self._n_chains} chains", file=_Output())
         warm = sum(r.n_done >= r.n_warmup for r in self._latest.values())
-        self._bar.set_postfix_str(f"{warm} past the warm-up", refresh=False)
+        text = self._converged or f"{warm} past the warm-up"
+        self._bar.set_postfix_str(text, refresh=False)
         self._bar.update(report.n_done - (before.n_done if before else 0))
+
+    def show(self, found: Convergence, rule: StoppingRule) -> None:
+        """Show how far the chains have converged."""
+        self._converged = _converged(found, rule)
+        if self._bar is not None:
+            self._bar.set_postfix_str(self._converged)
 
     def close(self) -> None:
         """Leave the bar as it is."""

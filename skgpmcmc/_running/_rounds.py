@@ -32,23 +32,25 @@ from ._workers import RoundTask, Workers
 # A round that would take longer is divided, as far as there are snapshots: so much is lost if the
 # process is killed.
 _SECONDS_OF_A_ROUND = 10.0
+# Of the iterations done, one in so many more may be in vain, as they come before the next look.
+_LOOKS_SHARE = 4
 
 
 def next_look(n_done: int, n_in_all: int) -> int:
     """Return the iteration after the warm-up at which the draws are examined next.
 
-    After 50, 100, 200, 350, 550, ... iterations: the intervals are 50, 50, 100, 150, 200, ..., and
-    depend on nothing else, so that a fit that is stopped then has the same draws everywhere.
+    Each interval is a fourth of what was done before, rounded down to a multiple of 50, and at
+    least 50. It depends on nothing else, so that a fit that is stopped then has the same draws
+    everywhere.
 
     Examples
     --------
-    >>> [next_look(n, 1000) for n in (0, 50, 99, 100, 349, 350, 800)]
-    [50, 100, 100, 200, 350, 550, 1000]
+    >>> [next_look(n, 1000) for n in (0, 50, 99, 100, 349, 350, 400, 800)]
+    [50, 100, 100, 150, 350, 400, 500, 950]
     """
-    look, k = SNAPSHOT_INTERVAL, 1
+    look = SNAPSHOT_INTERVAL
     while look <= n_done:
-        look += k * SNAPSHOT_INTERVAL
-        k += 1
+        look += SNAPSHOT_INTERVAL * max(1, look // (_LOOKS_SHARE * SNAPSHOT_INTERVAL))
     return min(look, n_in_all)
 
 
@@ -118,6 +120,7 @@ def run_rounds(
     listeners: Sequence[Listener],
     verbose: int,
     wanted: Callable[[], bool],
+    max_seconds: float | None = None,
 ) -> None:
     """Run rounds until the chains have all their draws, are stopped, or no more are wanted.
 
@@ -135,6 +138,8 @@ def run_rounds(
         joblib's verbosity.
     wanted : callable
         Returns whether more draws are wanted; asked between rounds (`next_look`).
+    max_seconds : float, optional
+        Time after which no further round is begun once there are draws.
 
     Raises
     ------
@@ -152,7 +157,8 @@ def run_rounds(
             # first that ends would lift it for the others.
             stack.enter_context(blas_threads().limit(limits=1, user_api="blas"))
             workers = stack.enter_context(Workers(n_jobs, len(chains), verbose))
-            rounds = _Rounds(chains, settings, workers, stop, progress)
+            deadline = math.inf if max_seconds is None else time.monotonic() + max_seconds
+            rounds = _Rounds(chains, settings, workers, stop, progress, deadline)
             for chain in chains:
                 rounds.tell_of(chain)
             rounds.run(wanted)
@@ -172,6 +178,7 @@ class _Rounds:
     workers: Workers
     stop: StopSignal
     progress: ProgressSender
+    deadline: float
 
     def run(self, wanted: Callable[[], bool]) -> None:
         """Run rounds until all is done, or the chains are to stop."""
@@ -187,10 +194,11 @@ class _Rounds:
             end = min(next_look(n_done, n_in_all), end)
             began = time.monotonic()
             self._run_round([c for c in self.chains if self._is_before(c, end)], end)
-            pace = (time.monotonic() - began) / (end - n_done)
-            affordable = int(_SECONDS_OF_A_ROUND / (pace * SNAPSHOT_INTERVAL + 1e-9))
-            most = SNAPSHOT_INTERVAL * max(affordable, 1)
-            n_done = end
+            now, n_done, n_new = time.monotonic(), end, end - n_done
+            if now >= self.deadline:
+                return
+            affordable = min(_SECONDS_OF_A_ROUND, self.deadline - now) * n_new / (now - began + 1e-9)
+            most = SNAPSHOT_INTERVAL * max(int(affordable / SNAPSHOT_INTERVAL), 1)
 
     def _is_over(self) -> bool:
         return self.stop.is_set() or all(chain.is_dead for chain in self.chains)

@@ -21,6 +21,7 @@ from .._covariance import CovarianceStructure, DenseStructure, check_hyperparame
 from .._covariance._memory import check_memory
 from .._model._model import LatentGaussianModel
 from .._running._checkpoint import checkpoint_directory, needed_seed
+from .._running._stopping import StoppingRule, convergence
 from .._sampling._settings import SamplerSettings
 from ..diagnostics import SummaryTable
 from ..likelihoods import Likelihood
@@ -42,7 +43,7 @@ from ._inputs import as_objects, explain_inputs
 from ._pickling import from_plain, to_plain, with_structure
 from ._prior_table import PriorTable
 from ._reports import Reports, quantity_names
-from ._run import CallbackSupportMixin, fit_chains, with_callbacks
+from ._run import CallbackSupportMixin, End, fit_chains, with_callbacks
 
 _DENSE = DenseStructure()
 
@@ -77,6 +78,9 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         "n_chains": [Interval(Integral, 1, None, closed="left")],
         "n_warmup": [Interval(Integral, 0, None, closed="left")],
         "n_draws": [Interval(Integral, 4, None, closed="left")],
+        "min_ess": [None, Interval(Real, 0, None, closed="neither")],
+        "max_rhat": [None, Interval(Real, 1, None, closed="neither")],
+        "max_seconds": [None, Interval(Real, 0, None, closed="neither")],
         "thin": [Interval(Integral, 1, None, closed="left")],
         "max_prediction_draws": [Interval(Integral, 1, None, closed="left")],
         "memory_limit": [None, Interval(Real, 0, None, closed="neither")],
@@ -229,7 +233,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             [LatentGaussianModel(kernel, X, likelihood, **options) for likelihood in group]
             for group in groups
         ]
-        self._traces = fit_chains(self, models, settings)
+        self._traces, self._end = fit_chains(self, models, settings)
         self.representation_ = settings.representation
         every = [trace for group in self._traces for trace in group]
         self.hyperparameter_update_ = update_in_use(settings, every)
@@ -262,32 +266,37 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             )
         kernels = [self._median_kernel(trace) for trace in traces]
         self.kernel_ = kernels[0] if labels is None else CompoundKernel(kernels)
-        self.n_iter_ = self.n_warmup + traces[0].n_draws * self.thin
+        self.n_warmup_, self.n_draws_ = self.n_warmup, traces[0].n_draws
+        self.n_iter_ = self.n_warmup_ + self.n_draws_ * self.thin
+        rule = StoppingRule(self.min_ess, self.max_rhat)
+        self.converged_ = rule.is_met(convergence([traces]))
         layout = traces[0].layout
         groups = {name: layout.priors[where] for name, where in layout.groups.items()}
         self.priors_ = PriorTable.of(groups, getattr(self, "feature_names_in_", None))
-        self._warn_of_chains(traces)
+        self._warn_of_chains(traces, rule)
 
-    def _warn_of_chains(self, traces: list[Trace]) -> None:
+    def _warn_of_chains(self, traces: list[Trace], rule: StoppingRule) -> None:
         """Warn once if the chains were stopped or have not converged."""
-        n_draws = traces[0].n_draws
-        stopped = "" if n_draws == self.n_draws else self._stopped(n_draws)
+        n_draws = self.n_draws_
         moves = other_moves(self.representation_, self.hyperparameter_update_)
         fit = name_of_fit(self, len(self._observed.numbers), getattr(self, "n_features_in_", None))
-        run = Run(traces[0].n_chains, n_draws, self.n_warmup, moves, fit)
+        run = Run(traces[0].n_chains, n_draws, self.n_warmup_, moves, fit, rule)
         rows = dict(zip(quantity_names(self), self.diagnostics_.values(), strict=True))
-        warn_once(rows, run, stopped, self._advice() + without_moves(traces))
+        warn_once(rows, run, self._stopped(), self._advice() + without_moves(traces))
 
-    def _stopped(self, n_draws: int) -> str:
-        """Say that the chains were stopped after so many draws, and how they go on."""
+    def _stopped(self) -> str:
+        """Say that somebody, or the clock, stopped the chains, and how they go on."""
+        if self._end in (End.ALL_DRAWN, End.ENOUGH):
+            return ""
         how = "To go on from here, fit again with warm_start=True"
         if self.checkpoint is not None:
             directory = str(checkpoint_directory(self.checkpoint))
             how = f"To go on, call fit again: it goes on from checkpoint={directory!r}"
             how += needed_seed(self.random_state)
+        reason = f" after max_seconds={self.max_seconds}" * (self._end is End.NO_TIME)
         return (
-            f"fit was stopped: {n_draws} of n_draws={self.n_draws} draws of each chain are kept. "
-            f"{how}. "
+            f"fit was stopped{reason}: {self.n_draws_} of n_draws={self.n_draws} draws of each "
+            f"chain are kept. {how}. "
         )
 
     def _advice(self) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sklearn.exceptions import ConvergenceWarning
 
 from .._messages import warn_user
-from ..diagnostics._summary import MAX_RHAT, MIN_ESS
+from .._running._stopping import StoppingRule
 from ..trace import OTHER_QUANTITIES
 
 # Beyond these, chains stay where they are, and more draws are of no use: R-hat, and the share of
@@ -17,6 +17,7 @@ from ..trace import OTHER_QUANTITIES
 _STUCK_RHAT, _STUCK_SHARE = 1.1, 0.02
 # Of a chain with fewer draws there is no effective sample size.
 _FEWEST_DRAWS = 6
+_LIMITS = StoppingRule()
 _LATENT, _ = OTHER_QUANTITIES
 
 
@@ -32,6 +33,8 @@ class Run:
         Another way to sample that may help chains which are stuck; empty if there is none.
     fit : str
         Which fit it is, in words that go on from "This is".
+    rule : StoppingRule
+        Says what counts as converged.
     """
 
     n_chains: int
@@ -39,6 +42,7 @@ class Run:
     n_warmup: int
     other_moves: str
     fit: str
+    rule: StoppingRule
 
 
 def warn_once(
@@ -57,9 +61,9 @@ def warn_once(
     more : str
         What else to say where they have not converged.
     """
-    name = max(diagnostics, key=lambda n: badness(diagnostics[n]))
+    name = max(diagnostics, key=lambda n: badness(diagnostics[n], run.rule))
     row = diagnostics[name]
-    if badness(row) <= 1.0:
+    if badness(row, run.rule) <= 1.0:
         if stopped:
             warn_user(f"{stopped}They have converged.", ConvergenceWarning)
         return
@@ -74,9 +78,10 @@ def warn_once(
     )
 
 
-def badness(row: Mapping[str, float]) -> float:
+def badness(row: Mapping[str, float], rule: StoppingRule = _LIMITS) -> float:
     """Return how far R-hat or ESS is beyond its limit: above 1 where one is."""
-    ratios = (row["rhat"] - 1.0) / (MAX_RHAT - 1.0), MIN_ESS / max(row["ess_bulk"], 1e-300)
+    min_ess, max_rhat = rule.limits
+    ratios = (row["rhat"] - 1.0) / (max_rhat - 1.0), min_ess / max(row["ess_bulk"], 1e-300)
     # NaN: a quantity that never moved, or too few draws to tell.
     return max(math.inf if math.isnan(ratio) else ratio for ratio in ratios)
 
@@ -86,11 +91,12 @@ def _fault(row: Mapping[str, float], run: Run) -> str:
     if row["sd"] == 0.0:
         return ", which never moved"
     faults = []
-    if row["rhat"] > MAX_RHAT:
-        faults.append(f"R-hat {row['rhat']:.3f} (should be at most {MAX_RHAT})")
-    if row["ess_bulk"] < MIN_ESS:
+    min_ess, max_rhat = run.rule.limits
+    if row["rhat"] > max_rhat:
+        faults.append(f"R-hat {row['rhat']:.3f} (should be at most {max_rhat:.10g})")
+    if row["ess_bulk"] < min_ess:
         faults.append(
-            f"{row['ess_bulk']:.0f} effective draws (bulk; should be at least {MIN_ESS:.0f})"
+            f"{row['ess_bulk']:.0f} effective draws (bulk; should be at least {min_ess:.10g})"
         )
     if run.n_draws < _FEWEST_DRAWS:
         faults.append("too few draws to estimate how many are effective")
@@ -107,7 +113,7 @@ def _advice(row: Mapping[str, float], run: Run) -> str:
             f"priors, bring the columns of X to one scale{moves}"
         )
     draws = f"Raise n_draws (now {run.n_draws}; warm_start=True continues the chains)"
-    if not row["rhat"] > MAX_RHAT:
+    if not row["rhat"] > run.rule.limits[1]:
         return draws
     return f"{draws}, or start afresh with more n_warmup (now {run.n_warmup}) or narrower priors"
 

@@ -160,6 +160,9 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         n_chains: int = 4,
         n_warmup: int = 250,
         n_draws: int = 1000,
+        min_ess: float | None = 100.0,
+        max_rhat: float | None = 1.05,
+        max_seconds: float | None = None,
         thin: int = 1,
         max_prediction_draws: int = 200,
         memory_limit: float | None = 8.0,
@@ -183,6 +186,9 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         self.n_chains = n_chains
         self.n_warmup = n_warmup
         self.n_draws = n_draws
+        self.min_ess = min_ess
+        self.max_rhat = max_rhat
+        self.max_seconds = max_seconds
         self.thin = thin
         self.max_prediction_draws = max_prediction_draws
         self.memory_limit = memory_limit

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import platform
+import time
 from collections.abc import Callable, Sequence
+from enum import Enum, auto
 from typing import Any
 
 import joblib
@@ -11,13 +13,16 @@ import numpy
 import scipy
 import sklearn
 
+from .._messages import warn_user
 from .._model._model import LatentGaussianModel
 from .._running._chains import run_groups
 from .._running._checkpoint import Checkpoint, checkpoint_directory
 from .._running._progress import N_REPORTS, Bar, Lines, Report, terminal_progress
+from .._running._stopping import StoppingRule, convergence
 from .._sampling._settings import SamplerSettings
 from .._version import __version__
 from ..trace import Trace
+from ._slow_fit import SlowFit
 from ._warm_start import Continuation
 
 try:
@@ -86,11 +91,45 @@ def chain_tasks(estimator: Any, n_chains: int) -> list[ChainTasks]:
     return [ChainTasks(estimator, n_chains)] if has_any else []
 
 
+class End(Enum):
+    """Why a fit ended."""
+
+    ALL_DRAWN = auto()
+    ENOUGH = auto()
+    NO_TIME = auto()
+    STOPPED = auto()
+
+
+class Looks:
+    """Looks at the draws between rounds: tells the terminal, and decides whether to go on.
+
+    Parameters
+    ----------
+    rule : StoppingRule
+        What is enough.
+    terminal : Lines, Bar or None
+        Shows how far the chains have converged.
+    """
+
+    def __init__(self, rule: StoppingRule, terminal: Lines | Bar | None) -> None:
+        self._rule, self._terminal = rule, terminal
+        self.is_enough = False
+
+    def __call__(self, traces: list[list[Trace]]) -> bool:
+        """Return whether more draws are wanted."""
+        if self._rule.is_on or self._terminal is not None:
+            found = convergence(traces)
+            if self._terminal is not None:
+                self._terminal.show(found, self._rule)
+            self.is_enough = self._rule.is_on and self._rule.is_met(found)
+        return not self.is_enough
+
+
 def fit_chains(
     estimator: Any,
     models: Sequence[Sequence[LatentGaussianModel]],
     settings: SamplerSettings,
-) -> list[list[Trace]]:
+) -> tuple[list[list[Trace]], End]:
     """Run all chains of a fit, and set what a later fit can continue.
 
     Parameters
@@ -106,13 +145,18 @@ def fit_chains(
     -------
     traces : list of list of Trace
         See `run_groups`.
+    end : End
+        Why there are no more.
     """
     continuation = Continuation.of(estimator, models)
     previous = continuation.previous(estimator) if estimator.warm_start else None
     n_chains = estimator.n_chains * len(models)
-    listeners: list[Lines | Bar | ChainTasks] = [*chain_tasks(estimator, n_chains)]
-    if estimator.verbose:
-        listeners.append(terminal_progress(n_chains))
+    terminal = terminal_progress(n_chains) if estimator.verbose else None
+    listeners: list[Any] = [*chain_tasks(estimator, n_chains), SlowFit(n_chains)]
+    if terminal is not None:
+        listeners.append(terminal)
+    looks = Looks(StoppingRule(estimator.min_ess, estimator.max_rhat), terminal)
+    began = time.monotonic()
     try:
         traces = run_groups(
             models,
@@ -123,13 +167,30 @@ def fit_chains(
             previous=previous,
             checkpoint=_checkpoint(estimator.checkpoint, continuation),
             listeners=listeners,
+            wanted=looks,
+            max_seconds=estimator.max_seconds,
             verbose=max(int(estimator.verbose) - 1, 0),
         )
     finally:
         for listener in listeners:
             listener.close()
     estimator._continuation = continuation
-    return traces
+    n_draws, seconds = traces[0][0].n_draws, time.monotonic() - began
+    if previous is not None and n_draws == previous[0][0].n_draws:
+        _warn_of_no_draws(estimator, looks.is_enough)
+    if n_draws == settings.n_draws:
+        return traces, End.ALL_DRAWN
+    if looks.is_enough:
+        return traces, End.ENOUGH
+    is_late = estimator.max_seconds is not None and seconds >= estimator.max_seconds
+    return traces, End.NO_TIME if is_late else End.STOPPED
+
+
+def _warn_of_no_draws(estimator: Any, is_enough: bool) -> None:
+    larger = "n_draws"
+    if is_enough:
+        larger = f"min_ess (now {estimator.min_ess:.10g}) or a smaller max_rhat, which are met,"
+    warn_user(f"warm_start=True without a larger {larger} adds no draws.", UserWarning)
 
 
 def _checkpoint(path: Any, continuation: Continuation) -> Checkpoint | None:

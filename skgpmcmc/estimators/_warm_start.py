@@ -9,7 +9,6 @@ from typing import Any
 
 import joblib
 
-from .._messages import warn_user
 from .._model._model import LatentGaussianModel
 from .._running._checkpoint import differences
 from ..trace import Trace
@@ -20,7 +19,10 @@ _MAY_CHANGE = {
     "checkpoint",
     "copy_X_train",
     "max_prediction_draws",
+    "max_rhat",
+    "max_seconds",
     "memory_limit",
+    "min_ess",
     "n_draws",
     "n_jobs",
     "priors",
@@ -130,8 +132,6 @@ class Continuation:
                 f"n_draws={estimator.n_draws} must be at least {first.n_draws}, the draws of the "
                 "last fit, when warm_start=True."
             )
-        if estimator.n_draws == first.n_draws:
-            warn_user("warm_start=True without a larger n_draws adds no draws.", UserWarning)
         return traces
 
 
