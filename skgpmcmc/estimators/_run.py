@@ -176,21 +176,24 @@ def fit_chains(
             listener.close()
     estimator._continuation = continuation
     n_draws, seconds = traces[0][0].n_draws, time.monotonic() - began
-    if previous is not None and n_draws == previous[0][0].n_draws:
-        _warn_of_no_draws(estimator, looks.is_enough)
-    if n_draws == settings.n_draws:
-        return traces, End.ALL_DRAWN
-    if looks.is_enough:
-        return traces, End.ENOUGH
     is_late = estimator.max_seconds is not None and seconds >= estimator.max_seconds
-    return traces, End.NO_TIME if is_late else End.STOPPED
+    end = End.NO_TIME if is_late else End.STOPPED
+    if n_draws == settings.n_draws:
+        end = End.ALL_DRAWN
+    elif looks.is_enough:
+        end = End.ENOUGH
+    if previous is not None and end in (End.ALL_DRAWN, End.ENOUGH):
+        _warn_if_no_draws(estimator, n_draws - previous[0][0].n_draws, looks.is_enough)
+    return traces, end
 
 
-def _warn_of_no_draws(estimator: Any, is_enough: bool) -> None:
+def _warn_if_no_draws(estimator: Any, n_new: int, is_enough: bool) -> None:
+    """Warn if chains that were to be continued have no new draws."""
     larger = "n_draws"
     if is_enough:
         larger = f"min_ess (now {estimator.min_ess:.10g}) or a smaller max_rhat, which are met,"
-    warn_user(f"warm_start=True without a larger {larger} adds no draws.", UserWarning)
+    if n_new == 0:
+        warn_user(f"warm_start=True without a larger {larger} adds no draws.", UserWarning)
 
 
 def _checkpoint(path: Any, continuation: Continuation) -> Checkpoint | None:

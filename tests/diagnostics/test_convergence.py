@@ -23,6 +23,7 @@ from skgpmcmc import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
+from skgpmcmc._running._stopping import StoppingRule
 from skgpmcmc.estimators._convergence import Run, warn_once
 from skgpmcmc.updates import RandomWalk
 
@@ -52,7 +53,8 @@ def caught(call):
 
 def text_of(row, stopped="", **run):
     """Return the one warning about a table with a good quantity and another one."""
-    values = {"n_chains": 4, "n_draws": 1000, "n_warmup": 250, "other_moves": "", "fit": "F"} | run
+    values = {"n_chains": 4, "n_draws": 1000, "n_warmup": 250, "other_moves": "", "fit": "F"}
+    values |= {"rule": StoppingRule()} | run
     table = {"good": GOOD, "bad": GOOD | row}
     texts = caught(lambda: warn_once(table, Run(**values), stopped))
     assert len(texts) <= 1

@@ -75,10 +75,10 @@ def lines(capsys, sequence, n_chains=1, seconds_each=1.0):
 def test_text_of_lines(capsys):
     assert lines(capsys, reports(0, 20, 40, 60, 80, 100)) == [
         f"{ONE}0 of 100 iterations (warm-up)",
-        f"{ONE}20 of 100 iterations (warm-up), about 80 s left",
-        f"{ONE}40 of 100 iterations (warm-up), about 60 s left",
-        f"{ONE}60 of 100 iterations (20 after the warm-up, moved in 50 %), about 40 s left",
-        f"{ONE}80 of 100 iterations (40 after the warm-up, moved in 50 %), about 20 s left",
+        f"{ONE}20 of 100 iterations (warm-up), at most about 80 s left",
+        f"{ONE}40 of 100 iterations (warm-up), at most about 60 s left",
+        f"{ONE}60 of 100 iterations (20 after the warm-up, moved in 50 %), at most about 40 s left",
+        f"{ONE}80 of 100 iterations (40 after the warm-up, moved in 50 %), at most about 20 s left",
         f"{ONE}100 of 100 iterations (60 after the warm-up, moved in 50 %)",
     ]
 
@@ -89,7 +89,7 @@ def test_text_of_lines(capsys):
 )
 def test_units_of_time(capsys, seconds, text):
     last = lines(capsys, reports(0, 20), seconds_each=seconds)[-1]
-    assert last.endswith(f", about {text} left")
+    assert last.endswith(f", at most about {text} left")
 
 
 @pytest.mark.parametrize(("n_at_once", "seconds"), [(1, 380), (2, 190), (4, 95)])

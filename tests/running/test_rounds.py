@@ -56,7 +56,7 @@ def test_rounds_grow(model, ends, n_draws, thin):
     trace = run_groups([[model]], settings(n_draws, thin=thin), n_chains=1, **SEED)[0][0]
     n_in_all = n_draws * thin
     assert trace.n_draws == n_draws
-    assert ends == [0, *(n for n in (50, 100, 200) if n < n_in_all), n_in_all]
+    assert ends == [0, *(n for n in (50, 100, 150, 200) if n < n_in_all), n_in_all]
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1e-9])
@@ -138,7 +138,7 @@ def test_stopping_rule_does_not_look_at_the_clock(model, monkeypatch):
     monkeypatch.setattr(_rounds, "_SECONDS_OF_A_ROUND", 0.0)
     wanted = Precise(np.inf)
     run_groups([[model]], settings(), n_chains=2, wanted=wanted, **SEED)
-    assert wanted.asked == [50, 100, 200]
+    assert wanted.asked == [50, 100, 150, 200]
 
 
 def test_stopping_rule_is_not_asked_without_draws(model):
@@ -149,7 +149,7 @@ def test_stopping_rule_is_not_asked_without_draws(model):
         return True
 
     run_groups([[model]], settings(8, thin=60), n_chains=2, wanted=wanted, **SEED)
-    assert asked == [1, 3, 5]
+    assert asked == [n // 60 for n in (100, 150, 200, 250, 300, 350, 400)]
 
 
 def test_interrupted_rounds_go_on_from_their_beginning(model, whole, tmp_path):
