@@ -92,6 +92,7 @@ class ChainDraws:
         self.n_kept = 0
         self.moved = np.zeros(n_parameters)
         self.gave_up = False
+        self.n_warmup = 0
         self.warmup = Costs()
         self.sampling = Costs()
         # Snapshots from which the chain can be continued, the latest last; only the sampler uses
@@ -118,6 +119,7 @@ class ChainDraws:
         for name, values in self.arrays().items():
             own[name][: self.n_kept] = values[: self.n_kept]
         draws.n_kept, draws.moved, draws.gave_up = self.n_kept, self.moved, self.gave_up
+        draws.n_warmup = self.n_warmup
         draws.warmup, draws.sampling = self.warmup, self.sampling
         draws.snapshots = list(self.snapshots)
         return draws
@@ -139,7 +141,7 @@ class ChainDraws:
         for name, values in self.arrays().items():
             values[first:end] = added[name][: new.n_kept]
         self.n_kept = max(self.n_kept, end)
-        self.moved, self.gave_up = new.moved, new.gave_up
+        self.moved, self.gave_up, self.n_warmup = new.moved, new.gave_up, new.n_warmup
         self.warmup, self.sampling = self.warmup + new.warmup, self.sampling + new.sampling
         self.snapshots = self.snapshots[-1:] + new.snapshots
 
@@ -181,6 +183,8 @@ class Trace:
         whether there was one.
     gave_up : list of bool
         Whether each chain went on with slices because its trajectories failed in the warm-up.
+    n_warmup : int
+        Iterations of the warm-up of each chain.
     """
 
     layout: ParameterLayout
@@ -196,6 +200,7 @@ class Trace:
     entropy: list[int] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
     gave_up: list[bool] = field(default_factory=list)
+    n_warmup: int = 0
 
     @classmethod
     def from_chains(
@@ -230,6 +235,7 @@ class Trace:
             **{"collapsed_mean": None, **stacked},
             moved=np.stack([c.moved for c in chains]),
             gave_up=[c.gave_up for c in chains],
+            n_warmup=chains[0].n_warmup,
             warmup=[c.warmup for c in chains],
             sampling=[c.sampling for c in chains],
             # Dask hands out read-only arrays.
@@ -248,6 +254,7 @@ class Trace:
             values[:] = getattr(self, name)[index]
         draws.n_kept = self.n_draws
         draws.moved, draws.gave_up = self.moved[index], self.gave_up[index]
+        draws.n_warmup = self.n_warmup
         draws.warmup, draws.sampling = self.warmup[index], self.sampling[index]
         draws.snapshots = [s for s in [self.snapshots[index]] if s is not None]
         return draws

@@ -123,6 +123,7 @@ def run_groups(
     listeners: Sequence[Listener] = (),
     wanted: Callable[[list[list[Trace]]], bool] | None = None,
     max_seconds: float | None = None,
+    warm_ups: tuple[int, ...] | None = None,
     verbose: int = 0,
 ) -> list[list[Trace]]:
     """Run independent chains through joblib; the draws do not depend on how.
@@ -153,6 +154,9 @@ def run_groups(
         draws are wanted. It is asked after 50, 100, 150, ... iterations (`next_look`).
     max_seconds : float, optional
         Time after which no further round is begun once there are draws.
+    warm_ups : tuple of int, optional
+        Lengths of warm-ups that follow each other until the chains have settled
+        (`warm_up_lengths`); by default there is one, of `n_warmup` iterations.
     verbose : int
         joblib's verbosity.
 
@@ -219,6 +223,7 @@ def run_groups(
         verbose=verbose,
         wanted=more_wanted,
         max_seconds=max_seconds,
+        warm_ups=warm_ups,
     )
     _check_survivors(chains, checkpoint)
     n_draws = [draws[0].n_kept for group in _survivors(chains) for draws in group]

@@ -24,7 +24,7 @@ from ..representations._site_rules import FrozenSites
 from ..trace import ChainDraws, Costs
 from ..updates import HamiltonianTuner, WidthAdapter
 
-_FORMAT = 3
+_FORMAT = 4
 # Digits of the hash in the names of directories, which differ between fits.
 _N_DIGITS = 10
 _DESCRIPTION, _STATE = "checkpoint.json", "state.npz"
@@ -240,7 +240,7 @@ class ChainFile:
         state = {
             "bounds": self._bounds,
             "snapshots": draws[0].snapshots[-1:],
-            "functions": [(d.moved, d.gave_up, d.warmup, d.sampling) for d in draws],
+            "functions": [(d.moved, d.gave_up, d.n_warmup, d.warmup, d.sampling) for d in draws],
         }
         _serialization.save(self._directory / _STATE, state)
 
@@ -289,7 +289,7 @@ class ChainFile:
         bounds = state["bounds"]
         draws = [ChainDraws.for_model(model, n_draws) for model in models]
         for drawn, costs in zip(draws, state["functions"], strict=True):
-            drawn.moved, drawn.gave_up, drawn.warmup, drawn.sampling = costs
+            drawn.moved, drawn.gave_up, drawn.n_warmup, drawn.warmup, drawn.sampling = costs
             drawn.n_kept = bounds[-1]
         draws[0].snapshots = state["snapshots"]
         for first, end in itertools.pairwise(bounds):

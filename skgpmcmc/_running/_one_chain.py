@@ -39,12 +39,16 @@ class RoundStart:
     snapshot : GroupSnapshot or None
         The state in which the last round left the chain; without one the chain begins anew, to
         the same draws.
+    warm_ups : tuple of int
+        Lengths of the warm-ups that follow each other before the first draw, as far as they have
+        been decided on.
     """
 
     number: int
     seed: np.random.SeedSequence
     theta: Array | None
     snapshot: GroupSnapshot | None
+    warm_ups: tuple[int, ...]
 
     @property
     def n_done(self) -> int:
@@ -98,42 +102,23 @@ def run_chain(
         thin = settings.thin
         n_draws = end // thin - start.n_done // thin
         draws = [ChainDraws.for_model(model, n_draws) for model in models]
-        seconds = Costs(seconds=time.process_time())
+        began = Costs(seconds=time.process_time())
         if start.snapshot is None:
-            group = LatentFunctionsGibbs.start(models, settings, start.seed, start.theta)
-            if not _warm_up(group, settings, start.number, stop, progress):
-                return []
-            for drawn, own in zip(draws, group.costs(), strict=True):
-                drawn.warmup = own - seconds
-            sampling = _Sampling(group, settings, draws, group.costs())
-            sampling.take_snapshot()
+            first = replace(settings, n_warmup=start.warm_ups[0])
+            group = LatentFunctionsGibbs.start(models, first, start.seed, start.theta)
+            before = [began for _ in models]
         else:
             group = LatentFunctionsGibbs.restore(models, settings, start.snapshot)
             # What it takes to restore the chain is none of its costs, but for the time.
-            before = [replace(own, seconds=seconds.seconds) for own in group.costs()]
-            sampling = _Sampling(group, settings, draws, before, start.n_done)
+            before = [replace(own, seconds=began.seconds) for own in group.costs()]
+        sampling = _Sampling(group, settings, draws, before, start.n_done)
+        if not sampling.warm_up(start, stop, progress):
+            return []
         while sampling.n_done < end and not stop.is_set():
             sampling.iterate()
             progress(start.number, settings.n_warmup + sampling.n_done, group.share_moved)
         sampling.account()
         return draws
-
-
-def _warm_up(
-    group: LatentFunctionsGibbs,
-    settings: SamplerSettings,
-    number: int,
-    stop: StopSignal,
-    progress: ProgressSender,
-) -> bool:
-    """Run the warm-up; return whether it came to its end."""
-    for iteration in range(settings.n_warmup):
-        if stop.is_set():
-            return False
-        group.warm_up(iteration)
-        progress(number, iteration + 1, group.share_moved)
-    group.end_warm_up()
-    return True
 
 
 @dataclass
@@ -160,6 +145,30 @@ class _Sampling:
     before: list[Costs]
     n_done: int = 0
 
+    def warm_up(self, start: RoundStart, stop: StopSignal, progress: ProgressSender) -> bool:
+        """Run the warm-ups that are still to be run; return whether all came to their end."""
+        n_before = 0
+        for n_warmup in start.warm_ups:
+            if start.snapshot is None or n_before + n_warmup > self.group.n_warmup:
+                self.group.begin_warm_up(n_warmup)
+                for iteration in range(n_warmup):
+                    if stop.is_set():
+                        return False
+                    self.group.warm_up(iteration)
+                    progress(start.number, n_before + iteration + 1, self.group.share_moved)
+                self._end_warm_up()
+            n_before += n_warmup
+        return True
+
+    def _end_warm_up(self) -> None:
+        self.group.end_warm_up()
+        costs = self.group.costs()
+        for drawn, own, before in zip(self.draws, costs, self.before, strict=True):
+            drawn.warmup += own - before
+        self.before = costs
+        self.take_snapshot()
+        self.group.forget_warm_up()
+
     def iterate(self) -> None:
         """Run one iteration; keep a draw, and a point to go on from, where it is time for that."""
         self.group.iterate()
@@ -184,3 +193,4 @@ class _Sampling:
         for drawn, chain, before in zip(self.draws, self.group.chains, self.before, strict=True):
             drawn.sampling = chain.costs() - before
             drawn.moved, drawn.gave_up = chain.n_moved / max(self.n_done, 1), chain.gave_up
+            drawn.n_warmup = self.group.n_warmup

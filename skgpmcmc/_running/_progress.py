@@ -229,19 +229,21 @@ class Pace:
 
     def __init__(self, n_chains: int, clock: Callable[[], float]) -> None:
         self._n_chains, self._clock = n_chains, clock
-        self._began = clock()
+        self._began: float | None = None
         self._first: dict[int, int] = {}
         self.latest: dict[int, Report] = {}
 
     def note(self, report: Report) -> None:
         """Take note of a report."""
+        if self._began is None:
+            self._began = self._clock()
         self._first.setdefault(report.chain, report.n_done)
         self.latest[report.chain] = report
 
     @property
     def seconds(self) -> float:
-        """The time since the beginning."""
-        return self._clock() - self._began
+        """The time since the first report: workers need some to start."""
+        return 0.0 if self._began is None else self._clock() - self._began
 
     def seconds_left(self, n_iterations: int) -> float:
         """Return how long all chains will take to do that many iterations; 0 if unknown."""

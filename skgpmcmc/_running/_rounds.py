@@ -27,6 +27,7 @@ from ._checkpoint import ChainFile
 from ._interrupts import StopSignal, stops_on_interrupt
 from ._one_chain import SNAPSHOT_INTERVAL, RoundStart, blas_threads
 from ._progress import Audience, Listener, ProgressSender, watching
+from ._stopping import have_settled
 from ._workers import RoundTask, Workers
 
 # A round that would take longer is divided, as far as there are snapshots: so much is lost if the
@@ -72,6 +73,8 @@ class RunningChain:
         For each latent function: all draws until now, with room for those that are to come.
     file : ChainFile or None
         Where draws and state are kept.
+    warm_ups : tuple of int
+        Lengths of the warm-ups before the first draw, as far as they have been decided on.
     is_dead : bool
         Whether its process died twice in the same round.
     """
@@ -82,12 +85,24 @@ class RunningChain:
     theta: Array | None
     draws: list[ChainDraws]
     file: ChainFile | None
+    warm_ups: tuple[int, ...] = ()
     is_dead: bool = False
 
     @property
-    def is_warm(self) -> bool:
-        """Whether the warm-up is behind it."""
+    def has_begun(self) -> bool:
+        """Whether a warm-up is behind it."""
         return bool(self.draws[0].snapshots) or self.draws[0].n_kept > 0
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether a warm-up is still to be run."""
+        return not self.has_begun or self.draws[0].n_warmup < sum(self.warm_ups)
+
+    @property
+    def recent(self) -> list[Array]:
+        """Theta of each latent function in the second half of a warm-up that has just ended."""
+        snapshots = self.draws[0].snapshots
+        return [chain.recent for chain in snapshots[-1].chains] if snapshots else []
 
     def n_done(self, thin: int) -> int:
         """Return how many iterations after the warm-up are done."""
@@ -97,13 +112,13 @@ class RunningChain:
     def start(self) -> RoundStart:
         """Return the starting point of the next round."""
         snapshot = next(iter(self.draws[0].snapshots[-1:]), None)
-        return RoundStart(self.number, self.seed, self.theta, snapshot)
+        return RoundStart(self.number, self.seed, self.theta, snapshot, self.warm_ups)
 
     def add(self, draws: Sequence[ChainDraws], first: int) -> None:
         """Add the draws of a round, the first of which has this number."""
         for drawn, new in zip(self.draws, draws, strict=bool(draws)):
             drawn.add(new, first)
-        if self.file is not None and self.is_warm:
+        if self.file is not None and self.has_begun:
             self.file.save_if_due(self.draws)
 
     def moved(self) -> float:
@@ -121,6 +136,7 @@ def run_rounds(
     verbose: int,
     wanted: Callable[[], bool],
     max_seconds: float | None = None,
+    warm_ups: tuple[int, ...] | None = None,
 ) -> None:
     """Run rounds until the chains have all their draws, are stopped, or no more are wanted.
 
@@ -140,6 +156,9 @@ def run_rounds(
         Returns whether more draws are wanted; asked between rounds (`next_look`).
     max_seconds : float, optional
         Time after which no further round is begun once there are draws.
+    warm_ups : tuple of int, optional
+        Lengths of warm-ups that follow each other until the chains have settled; by default there
+        is one, of `n_warmup` iterations.
 
     Raises
     ------
@@ -158,7 +177,8 @@ def run_rounds(
             stack.enter_context(blas_threads().limit(limits=1, user_api="blas"))
             workers = stack.enter_context(Workers(n_jobs, len(chains), verbose))
             deadline = math.inf if max_seconds is None else time.monotonic() + max_seconds
-            rounds = _Rounds(chains, settings, workers, stop, progress, deadline)
+            warm_ups = warm_ups or (settings.n_warmup,)
+            rounds = _Rounds(chains, settings, workers, stop, progress, deadline, warm_ups)
             for chain in chains:
                 rounds.tell_of(chain)
             rounds.run(wanted)
@@ -179,11 +199,12 @@ class _Rounds:
     stop: StopSignal
     progress: ProgressSender
     deadline: float
+    warm_ups: tuple[int, ...]
 
     def run(self, wanted: Callable[[], bool]) -> None:
         """Run rounds until all is done, or the chains are to stop."""
         n_in_all = self.settings.n_draws * self.settings.thin
-        self._run_round([chain for chain in self.chains if not chain.is_warm], 0)
+        self._warm_up()
         n_done = self._n_done()
         most = SNAPSHOT_INTERVAL
         while n_done < n_in_all and not self._is_over():
@@ -197,8 +218,38 @@ class _Rounds:
             now, n_done, n_new = time.monotonic(), end, end - n_done
             if now >= self.deadline:
                 return
-            affordable = min(_SECONDS_OF_A_ROUND, self.deadline - now) * n_new / (now - began + 1e-9)
+            affordable = (
+                min(_SECONDS_OF_A_ROUND, self.deadline - now) * n_new / (now - began + 1e-9)
+            )
             most = SNAPSHOT_INTERVAL * max(int(affordable / SNAPSHOT_INTERVAL), 1)
+
+    def _warm_up(self) -> None:
+        """Run one warm-up after another until the chains have settled, or there is none left."""
+        for k in range(len(self.warm_ups)):
+            if k > 0 and (self._is_over() or not self._needs_warm_up(k)):
+                return
+            for chain in self.chains:
+                chain.warm_ups = self.warm_ups[: k + 1]
+            self._run_round([chain for chain in self.chains if chain.is_cold], 0)
+
+    def _needs_warm_up(self, k: int) -> bool:
+        """Return whether warm-up number k, the first being 0, is to be run.
+
+        Chains that go on may be beyond it: it was decided then.
+        """
+        alive = [chain for chain in self.chains if not chain.is_dead]
+        if max(chain.draws[0].n_warmup for chain in alive) > sum(self.warm_ups[:k]):
+            return True
+        if any(chain.n_done(self.settings.thin) for chain in alive):
+            return False
+        targets: dict[int, list[RunningChain]] = {}
+        for chain in alive:
+            targets.setdefault(id(chain.models), []).append(chain)
+        return not all(
+            have_settled([chain.recent[f] for chain in chains])
+            for chains in targets.values()
+            for f in range(min(len(chain.recent) for chain in chains))
+        )
 
     def _is_over(self) -> bool:
         return self.stop.is_set() or all(chain.is_dead for chain in self.chains)
@@ -253,7 +304,7 @@ class _Rounds:
     def tell_of(self, chain: RunningChain) -> None:
         """Send a report of how far a chain is."""
         n_done = chain.n_done(self.settings.thin)
-        n_all = self.settings.n_warmup + n_done if chain.is_warm else 0
+        n_all = self.settings.n_warmup + n_done if n_done else chain.draws[0].n_warmup
         self.progress.send(chain.number, n_all, chain.moved() if n_done else math.nan)
 
 

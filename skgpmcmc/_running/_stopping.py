@@ -13,6 +13,42 @@ from ..diagnostics._summary import MAX_RHAT, MIN_ESS
 from ..diagnostics._vehtari import rhat_and_ess
 from ..trace import Trace, some_latents
 
+# The length of the first warm-up; the first two together are 2.5 times as long, and so on.
+_FIRST_WARM_UP = 100
+_GROWTH = 2.5
+# R-hat of the hyperparameters in the second half of a warm-up, beyond which there is another one.
+_SETTLED_RHAT = 1.3
+
+
+def warm_up_lengths(n_warmup: int) -> tuple[int, ...]:
+    """Return the lengths of warm-ups that follow each other, of `n_warmup` iterations in all.
+
+    Examples
+    --------
+    >>> [warm_up_lengths(n) for n in (0, 60, 120, 250, 600)]
+    [(0,), (60,), (120,), (100, 150), (100, 150, 350)]
+    """
+    lengths, length = [], _FIRST_WARM_UP
+    while sum(lengths) + 1.5 * length <= n_warmup:
+        lengths.append(length)
+        length = round((_GROWTH - 1.0) * sum(lengths))
+    return (*lengths, n_warmup - sum(lengths))
+
+
+def have_settled(recent: Sequence[Array]) -> bool:
+    """Return whether the chains are at the same place after a warm-up.
+
+    Parameters
+    ----------
+    recent : sequence of ndarray of shape (n_iterations, n_parameters)
+        Theta in the second half of the warm-up of each chain.
+    """
+    draws = np.stack(recent)
+    if 0 in draws.shape:
+        return True
+    rhat, _ = rhat_and_ess(draws)
+    return bool((rhat <= _SETTLED_RHAT).all())  # False for NaN
+
 
 @dataclass(frozen=True)
 class Convergence:

@@ -58,6 +58,8 @@ class ChainSnapshot:
         What the representation has adapted; see `Adaptation`.
     gave_up : bool
         Whether trajectories failed in the warm-up, so that theta moves by slices.
+    recent : ndarray of shape (n_iterations, n_parameters)
+        At the end of a warm-up: theta in the second half of its iterations; empty later.
     """
 
     theta: Array
@@ -67,6 +69,7 @@ class ChainSnapshot:
     n_moved: Array
     frozen: Any
     gave_up: bool
+    recent: Array
 
 
 class Chain:
@@ -89,6 +92,8 @@ class Chain:
     ----------
     gave_up : bool
         Whether trajectories failed in the warm-up, so that theta moves by slices.
+    recent : list of ndarray
+        Theta in the second half of the iterations of the warm-up, until draws are kept.
 
     Raises
     ------
@@ -117,17 +122,27 @@ class Chain:
         if representation.adaptation is not None and frozen is not None:
             representation.adaptation.frozen = frozen
         self.represent(representation)
+        approximates = supports(workspace.structure, ApproximateMarginalRepresentation)
+        self._begin_warm_up(settings.n_warmup, settings.n_approximate if approximates else 0)
+
+    def _begin_warm_up(
+        self, n_warmup: int, n_approximate: int, tuner: HamiltonianTuner | None = None
+    ) -> None:
+        self._n_warmup, self._n_approximate = n_warmup, n_approximate
         # The values of theta since the representation was last adapted.
         self._visited: list[Array] = []
-        approximates = supports(workspace.structure, ApproximateMarginalRepresentation)
-        self._n_approximate = settings.n_approximate if approximates else 0
-        n_warmup = settings.n_warmup
-        n_adapted = n_warmup - self._n_approximate
-        self.trajectories = Trajectories(self.representation, settings.path_length, n_adapted)
-        self._adaptations = {self._n_approximate, n_warmup // 4, n_warmup // 2, n_warmup}
-        if representation.updates_latents_jointly:
+        self.recent: list[Array] = []
+        n_adapted = n_warmup - n_approximate
+        path_length = self.settings.path_length
+        self.trajectories = Trajectories(self.representation, path_length, n_adapted, tuner)
+        self._adaptations = {n_approximate, n_warmup // 4, n_warmup // 2, n_warmup}
+        if self.representation.updates_latents_jointly:
             # Step sizes belong to the coordinates: these do not change at the end.
             self._adaptations = {3 * n_warmup // 10, 6 * n_warmup // 10}
+
+    def warm_up_again(self, n_warmup: int) -> None:
+        """Begin another warm-up, which goes on from what the last one has learnt."""
+        self._begin_warm_up(n_warmup, 0, self.trajectories.tuner)
 
     def represent(self, representation: Representation) -> None:
         """Change to another representation.
@@ -201,9 +216,11 @@ class Chain:
             self.represent(build_representation(self.settings.representation, self.workspace))
         if iteration in self._adaptations:
             self._adapt_representation()
-        if iteration == round(_FIRST_LOOK * self.settings.n_warmup):
+        if iteration == round(_FIRST_LOOK * self._n_warmup):
             self._give_up_trajectories()
         self.iterate(adapt=self.settings.adapt_widths)
+        if iteration >= self._n_warmup // 2:
+            self.recent.append(self.state.theta)
         if iteration < max(self._adaptations):
             self._visited.append(self.state.theta)
             if self.representation.adaptation is not None:
@@ -219,7 +236,7 @@ class Chain:
 
     def end_warm_up(self) -> None:
         """End all adaptation."""
-        if self.settings.n_warmup in self._adaptations:
+        if self._n_warmup in self._adaptations:
             self._adapt_representation()
         self.trajectories.tuner.freeze()
         self._give_up_trajectories()
@@ -264,6 +281,7 @@ class Chain:
             self.n_moved.copy(),
             None if adaptation is None else adaptation.frozen,
             self.gave_up,
+            np.array(self.recent).reshape(-1, len(self.workspace.layout)),
         )
 
     def condition_on(self, others: list[Array]) -> None:

@@ -120,6 +120,8 @@ class Trajectories:
         Mean length, in posterior standard deviations; None is the representation's own.
     n_warmup : int
         Iterations that adapt.
+    previous : HamiltonianTuner, optional
+        See `HamiltonianTuner`.
 
     Attributes
     ----------
@@ -128,7 +130,11 @@ class Trajectories:
     """
 
     def __init__(
-        self, representation: Representation, path_length: float | None, n_warmup: int
+        self,
+        representation: Representation,
+        path_length: float | None,
+        n_warmup: int,
+        previous: HamiltonianTuner | None = None,
     ) -> None:
         workspace = representation.workspace
         self._free = representation.free
@@ -139,7 +145,7 @@ class Trajectories:
         if representation.updates_latents_jointly:
             n_latent = workspace.model.n_latent
             self._most_warm_up_steps = _MOST_WARM_UP_STEPS_WITH_LATENTS
-        self.tuner = HamiltonianTuner(len(self._free) + n_latent, n_warmup)
+        self.tuner = HamiltonianTuner(len(self._free) + n_latent, n_warmup, previous)
 
     @cached_property
     def _coordinates(self) -> NormalCoordinates:

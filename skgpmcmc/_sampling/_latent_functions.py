@@ -25,6 +25,8 @@ class GroupSnapshot:
     ----------
     iteration : int
         How many iterations after the warm-up were done.
+    n_warmup : int
+        How many iterations the warm-up had, or has had so far.
     rng_state : dict
         Of their common generator.
     chains : list of ChainSnapshot
@@ -32,6 +34,7 @@ class GroupSnapshot:
     """
 
     iteration: int
+    n_warmup: int
     rng_state: Any
     chains: list[ChainSnapshot]
 
@@ -45,11 +48,15 @@ class LatentFunctionsGibbs:
         One for each latent function.
     rng : numpy.random.Generator
         Their common stream.
+    n_warmup : int
+        How many iterations of warm-up are behind them.
     """
 
-    def __init__(self, chains: list[Chain], rng: np.random.Generator) -> None:
+    def __init__(self, chains: list[Chain], rng: np.random.Generator, n_warmup: int = 0) -> None:
         self.chains = chains
         self._rng = rng
+        self.n_warmup = n_warmup
+        self._n_begun = 0
 
     @classmethod
     def start(
@@ -75,7 +82,8 @@ class LatentFunctionsGibbs:
         rng = np.random.default_rng()
         rng.bit_generator.state = snapshot.rng_state
         pairs = zip(_own_likelihoods(models), snapshot.chains, strict=True)
-        return cls([Chain.restore(model, settings, rng, chain) for model, chain in pairs], rng)
+        chains = [Chain.restore(model, settings, rng, chain) for model, chain in pairs]
+        return cls(chains, rng, snapshot.n_warmup)
 
     def snapshot(self, iteration: int) -> GroupSnapshot | None:
         """Return what later draws depend on, None if a chain cannot; see `Chain.snapshot`."""
@@ -85,7 +93,14 @@ class LatentFunctionsGibbs:
             if snapshot is None:
                 return None
             chains.append(snapshot)
-        return GroupSnapshot(iteration, self._rng.bit_generator.state, chains)
+        return GroupSnapshot(iteration, self.n_warmup, self._rng.bit_generator.state, chains)
+
+    def begin_warm_up(self, n_warmup: int) -> None:
+        """Begin a warm-up of so many iterations; it may be the second or a later one."""
+        self._n_begun = n_warmup
+        if self.n_warmup > 0:
+            for chain in self.chains:
+                chain.warm_up_again(n_warmup)
 
     def warm_up(self, iteration: int) -> None:
         """Run one iteration of the warm-up."""
@@ -94,8 +109,14 @@ class LatentFunctionsGibbs:
 
     def end_warm_up(self) -> None:
         """End all adaptation."""
+        self.n_warmup += self._n_begun
         for chain in self.chains:
             chain.end_warm_up()
+
+    def forget_warm_up(self) -> None:
+        """Forget what only the warm-up needed."""
+        for chain in self.chains:
+            chain.recent.clear()
 
     def iterate(self) -> None:
         """Run one iteration of every chain."""

@@ -17,7 +17,6 @@ from ._draws import (
     mean_and_sd,
 )
 
-
 # The functions without a public name take draws of many scalars at once: any axes, then chains and
 # draws. The costly parts are sorts and Fourier transforms, a call of each for all scalars.
 

@@ -266,7 +266,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             )
         kernels = [self._median_kernel(trace) for trace in traces]
         self.kernel_ = kernels[0] if labels is None else CompoundKernel(kernels)
-        self.n_warmup_, self.n_draws_ = self.n_warmup, traces[0].n_draws
+        self.n_warmup_, self.n_draws_ = traces[0].n_warmup, traces[0].n_draws
         self.n_iter_ = self.n_warmup_ + self.n_draws_ * self.thin
         rule = StoppingRule(self.min_ess, self.max_rhat)
         self.converged_ = rule.is_met(convergence([traces]))

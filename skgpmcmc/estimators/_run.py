@@ -18,7 +18,7 @@ from .._model._model import LatentGaussianModel
 from .._running._chains import run_groups
 from .._running._checkpoint import Checkpoint, checkpoint_directory
 from .._running._progress import N_REPORTS, Bar, Lines, Report, terminal_progress
-from .._running._stopping import StoppingRule, convergence
+from .._running._stopping import StoppingRule, convergence, warm_up_lengths
 from .._sampling._settings import SamplerSettings
 from .._version import __version__
 from ..trace import Trace
@@ -109,19 +109,24 @@ class Looks:
         What is enough.
     terminal : Lines, Bar or None
         Shows how far the chains have converged.
+
+    Attributes
+    ----------
+    is_enough : bool
+        Whether no more draws were wanted.
     """
 
     def __init__(self, rule: StoppingRule, terminal: Lines | Bar | None) -> None:
-        self._rule, self._terminal = rule, terminal
+        self.rule, self._terminal = rule, terminal
         self.is_enough = False
 
     def __call__(self, traces: list[list[Trace]]) -> bool:
         """Return whether more draws are wanted."""
-        if self._rule.is_on or self._terminal is not None:
+        if self.rule.is_on or self._terminal is not None:
             found = convergence(traces)
             if self._terminal is not None:
-                self._terminal.show(found, self._rule)
-            self.is_enough = self._rule.is_on and self._rule.is_met(found)
+                self._terminal.show(found, self.rule)
+            self.is_enough = self.rule.is_on and self.rule.is_met(found)
         return not self.is_enough
 
 
@@ -169,6 +174,7 @@ def fit_chains(
             listeners=listeners,
             wanted=looks,
             max_seconds=estimator.max_seconds,
+            warm_ups=warm_up_lengths(settings.n_warmup) if looks.rule.is_on else None,
             verbose=max(int(estimator.verbose) - 1, 0),
         )
     finally:

@@ -128,6 +128,8 @@ class HamiltonianTuner:
         Length of the vector.
     n_iterations : int
         Length of the warm-up. The last of it adapts the step size to the last metric.
+    previous : HamiltonianTuner, optional
+        Of an earlier warm-up, whose metric and step size are the first ones.
 
     Attributes
     ----------
@@ -143,11 +145,14 @@ class HamiltonianTuner:
     Hoffman and Gelman (2014), The No-U-Turn sampler, section 3.2.
     """
 
-    def __init__(self, size: int, n_iterations: int) -> None:
-        self._scales = np.ones(size)
+    def __init__(
+        self, size: int, n_iterations: int, previous: HamiltonianTuner | None = None
+    ) -> None:
+        self._scales = np.ones(size) if previous is None else previous._scales.copy()
         self._n_recorded = 0
         self._window_ends = _window_ends(n_iterations)
-        self._restart_steps(_FIRST_STEP_SIZE * max(size, 1) ** -0.25)
+        first = _FIRST_STEP_SIZE * max(size, 1) ** -0.25
+        self._restart_steps(first if previous is None else previous.step_size)
         self._restart_metric()
 
     def _restart_steps(self, step_size: float) -> None:
