@@ -164,8 +164,8 @@ def run_groups(
     -------
     traces : list of list of Trace
         Draws of all chains, for each latent function: fewer than asked for if the chains
-        were stopped, by Ctrl-C, a listener, the rule or the clock, as many of each; fewer chains if one's
-        process died twice.
+        were stopped, by Ctrl-C, a listener, the rule or the clock, as many of each; fewer chains
+        if one's process died twice.
 
     Raises
     ------

@@ -28,7 +28,8 @@ def warm_up_lengths(n_warmup: int) -> tuple[int, ...]:
     >>> [warm_up_lengths(n) for n in (0, 60, 120, 250, 600)]
     [(0,), (60,), (120,), (100, 150), (100, 150, 350)]
     """
-    lengths, length = [], _FIRST_WARM_UP
+    lengths: list[int] = []
+    length = _FIRST_WARM_UP
     while sum(lengths) + 1.5 * length <= n_warmup:
         lengths.append(length)
         length = round((_GROWTH - 1.0) * sum(lengths))

@@ -32,7 +32,7 @@ def as_numbers(name: str, draws: ArrayLike) -> FloatArray:
 def is_long_and_finite(chains: FloatArray) -> BoolArray:
     """Whether there are enough draws, all of them finite; for each scalar of leading axes."""
     long = chains.size > 0 and chains.shape[-1] >= _MIN_DRAWS
-    return np.isfinite(chains).all(axis=(-2, -1)) & long
+    return np.asarray(np.isfinite(chains).all(axis=(-2, -1)) & long)
 
 
 def is_usable(chains: FloatArray) -> bool:

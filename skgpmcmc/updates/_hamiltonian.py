@@ -148,7 +148,7 @@ class HamiltonianTuner:
     def __init__(
         self, size: int, n_iterations: int, previous: HamiltonianTuner | None = None
     ) -> None:
-        self._scales = np.ones(size) if previous is None else previous._scales.copy()
+        self._scales: Array = np.ones(size) if previous is None else previous._scales.copy()
         self._n_recorded = 0
         self._window_ends = _window_ends(n_iterations)
         first = _FIRST_STEP_SIZE * max(size, 1) ** -0.25
