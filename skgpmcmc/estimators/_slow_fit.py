@@ -8,8 +8,8 @@ from collections.abc import Callable
 from .._messages import warn_user
 from .._running._progress import Pace, Report, duration
 
-# The pace of the first seconds says little.
-_SECONDS_BEFORE_A_LOOK = 10.0
+# The pace of the first seconds says little: worker processes may still be starting.
+_SECONDS_BEFORE_A_LOOK = 20.0
 _SECONDS_OF_A_LONG_FIT = 300.0
 # Most fits that stop when enough has been drawn need about so many draws of each chain.
 _USUAL_DRAWS = 200
