@@ -10,7 +10,19 @@ _BLOCKS = {
 n_chains : int, default=4
     Independent Markov chains.
 n_warmup, n_draws : int, default=250, 1000
-    Iterations of each chain that are discarded, and draws that are kept.
+    The most iterations of each chain that are discarded, and the most draws that are kept.
+min_ess : float or None, default=100.0
+    Effective draws that are enough: sampling ends when every hyperparameter, the mean, the
+    latent function at up to 50 training inputs and the complete-data log likelihood have so
+    many (bulk), and none has an R-hat above `max_rhat`. This is looked at after 50, 100, 150,
+    200, 250, 300, ... draws of each chain, and changes no draw. The warm-up ends after 100
+    iterations where the chains are at the same place by then. None: all `n_warmup` iterations
+    and all `n_draws` draws.
+max_rhat : float or None, default=1.05
+    See `min_ess`; None is no limit.
+max_seconds : float, default=None
+    Time after which no further round of sampling is begun. The draws then depend on the speed
+    of the machine.
 thin : int, default=1
     Iterations for each kept draw.
 max_prediction_draws : int, default=200
@@ -22,29 +34,32 @@ memory_limit : float or None, default=8.0
 copy_X_train : bool, default=True
     Whether the fitted estimator keeps its own copy of the training inputs.
 warm_start : bool, default=False
-    Whether `fit` with a larger `n_draws`, and all else as before, continues the chains:
-    250 draws and then 500 are the draws of 500 in one go, bit for bit (`random_state`
-    matters for the first fit only).
+    Whether `fit` with a larger `n_draws` or `min_ess`, and all else as before, continues the
+    chains: 250 draws and then 500 are the draws of 500 in one go, bit for bit
+    (`random_state` matters for the first fit only).
 checkpoint : str or path-like, default=None
     Directory in which draws and states of the chains are kept while they run. If the
     process dies, `fit` with the same arguments goes on from there, to the same draws, bit
     for bit; a directory of other data, parameters or versions is refused. A larger `n_draws`
-    continues the chains. One directory for each fit: not in a search over parameters.
+    or `min_ess` continues the chains. One directory for each fit: not in a search over parameters.
 """,
     "random_state": """\
 random_state : int, RandomState instance or None, default=None
     Determines all draws.
 verbose : int, default=0
-    1 shows progress: a bar if tqdm is installed, a few lines for each chain otherwise.
-    More is joblib's verbosity, plus one.
+    1 shows progress, R-hat and effective draws: a bar if tqdm is installed, a few lines for
+    each chain otherwise. More is joblib's verbosity, plus one.
 """,
     "fit": """\
 n_features_in_ : int
     Number of features seen by `fit`.
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Their names, where X had names.
-n_iter_ : int
-    Iterations of each chain.
+n_warmup_, n_draws_, n_iter_ : int
+    Iterations of the warm-up of each chain, draws that were kept, and iterations in all.
+converged_ : bool
+    Whether the draws have `min_ess` effective ones (100 if it is None) and no R-hat above
+    `max_rhat`.
 representation_ : str or float
     The one in use; what ``"auto"`` stood for.
 hyperparameter_update_ : str or callable

@@ -1,5 +1,6 @@
 """Fits that stop when enough is drawn: when, that nothing else changes, and what is said."""
 
+import contextlib
 import os
 import signal
 import warnings
@@ -207,10 +208,8 @@ def test_interrupted_fit_goes_on_from_its_checkpoint(
     for name in ("warm_up", "iterate"):
         method = press(getattr(LatentFunctionsGibbs, name))
         monkeypatch.setattr(LatentFunctionsGibbs, name, method)
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         fitted(checkpoint=tmp_path, **options)
-    except KeyboardInterrupt:
-        pass
     assert n_done >= moment
     model = fitted(checkpoint=tmp_path, **options)
     assert (model.n_warmup_, model.n_draws_) == (whole.n_warmup_, whole.n_draws_)
