@@ -242,7 +242,7 @@ def test_cells_with_gaps_are_still_a_grid():
 
 
 def fit(cells, **parameters):
-    parameters = {"n_chains": 2, "n_warmup": 60, "n_draws": 200, **parameters}
+    parameters = {"n_chains": 2, "n_warmup": 60, "n_draws": 200, "min_ess": None, **parameters}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = MCMCCoxProcessRegressor(random_state=0, **parameters)

@@ -30,7 +30,7 @@ def test_mean_alone():
     population = [1000, 2300, 300, 400, 500, 700, 1000, 700]
     kernel = ConstantKernel(1e-10, "fixed") * RBF(1.0, "fixed")
     model = MCMCCoxProcessRegressor(
-        kernel, priors={"mean": stats.norm(0.0, 10.0)}, n_draws=1000, random_state=0,
+        kernel, priors={"mean": stats.norm(0.0, 10.0)}, n_draws=1000, min_ess=None, random_state=0,
         max_prediction_draws=4000,
     )  # fmt: skip
     model.fit(np.arange(8.0)[:, None], deaths, exposure=population)
@@ -109,7 +109,9 @@ def test_extremes():
 
 def test_mining_falls():
     X, y = load_coal_mining(return_X_y=True)
-    model = MCMCCoxProcessRegressor(n_warmup=100, n_draws=100, random_state=0).fit(X, y)
+    model = MCMCCoxProcessRegressor(n_warmup=100, n_draws=100, min_ess=None, random_state=0).fit(
+        X, y
+    )
     early, late = model.predict_interval(X[[10, -10]])
     assert early[0] > late[1]
 

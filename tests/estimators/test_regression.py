@@ -154,7 +154,7 @@ def test_student_t_noise_withstands_outliers():
     X, y = waves(60)
     truth = np.sin(X[:, 0])
     y[:6] += 5.0
-    options = {"n_warmup": 100, "n_draws": 100, "n_chains": 2, "random_state": 0}
+    options = {"n_warmup": 100, "n_draws": 100, "min_ess": None, "n_chains": 2, "random_state": 0}
     normal = MCMCGaussianProcessRegressor(**options).fit(X, y)
     robust = MCMCGaussianProcessRegressor(likelihood="student-t", **options).fit(X, y)
     error = [np.abs(m.predict(X) - truth).mean() for m in (normal, robust)]
@@ -172,7 +172,7 @@ def test_posterior_of_the_noise_against_quadrature():
     kernel = ConstantKernel(1e-12, "fixed") * FIXED + WhiteKernel(1.0)
     prior = stats.lognorm(s=1.0, scale=0.5)
     model = MCMCGaussianProcessRegressor(
-        kernel, priors={"k2__noise_level": prior}, n_draws=2000, random_state=0
+        kernel, priors={"k2__noise_level": prior}, n_draws=2000, min_ess=None, random_state=0
     ).fit(X, y)
     grid = np.exp(np.linspace(-6.0, 5.0, 4001))
     weight = prior.pdf(grid) * grid * np.exp(stats.norm.logpdf(y[:, None], 0, grid**0.5).sum(0))
@@ -183,9 +183,9 @@ def test_posterior_of_the_noise_against_quadrature():
 
 def test_warm_start_continues_the_chains():
     X, y = waves(20)
-    options = {**SHORT, "n_draws": 70}
+    options = {**SHORT, "n_draws": 70, "min_ess": None}
     whole = MCMCGaussianProcessRegressor(**options).fit(X, y)
-    model = MCMCGaussianProcessRegressor(**SHORT, warm_start=True).fit(X, y)
+    model = MCMCGaussianProcessRegressor(**SHORT, min_ess=None, warm_start=True).fit(X, y)
     model.set_params(n_draws=70).fit(X, y)
     for name, draws in whole.posterior_.items():
         np.testing.assert_array_equal(model.posterior_[name], draws)

@@ -172,7 +172,13 @@ def test_a_pickle_holds_the_draws_and_little_else(name):
     if name == "gaussian":
         kernel += WhiteKernel(1.0, "fixed")
     # A single hyperparameter that only rescales the covariance, and the draws are cheap.
-    options = {"n_chains": 1, "n_warmup": 0, "n_draws": 1000, "n_latent_updates": 1}
+    options = {
+        "n_chains": 1,
+        "n_warmup": 0,
+        "n_draws": 1000,
+        "min_ess": None,
+        "n_latent_updates": 1,
+    }
     model = clone(ESTIMATORS[name]).set_params(
         kernel=kernel, representation="prior-white", **options
     )

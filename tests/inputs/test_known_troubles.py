@@ -52,7 +52,13 @@ class TestTwoPoints:
 
         kernel = ConstantKernel(1.0, (0.1, 100.0)) * RBF(1.0, (0.01, 100.0))
         kernel += WhiteKernel(1e-4, "fixed")
-        options = {"n_chains": 4, "n_draws": 2000, "max_prediction_draws": 8000, "random_state": 0}
+        options = {
+            "n_chains": 4,
+            "n_draws": 2000,
+            "min_ess": None,
+            "max_prediction_draws": 8000,
+            "random_state": 0,
+        }
         for y, other, expected in zip(self.targets, self.targets[::-1], exact, strict=True):
             model = MCMCGaussianProcessRegressor(kernel, **options).fit(self.X, y)
             names = "k1__k1__constant_value", "k1__k2__length_scale"

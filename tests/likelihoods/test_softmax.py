@@ -187,7 +187,13 @@ def test_two_classes_equal_the_binary_model_of_twice_the_variance():
     def probabilities(variance, **options):
         kernel = ConstantKernel(variance, "fixed") * RBF(1.0, "fixed")
         model = MCMCGaussianProcessClassifier(
-            kernel, n_warmup=50, n_draws=500, random_state=0, max_prediction_draws=2000, **options
+            kernel,
+            n_warmup=50,
+            n_draws=500,
+            min_ess=None,
+            random_state=0,
+            max_prediction_draws=2000,
+            **options,
         )
         model.fit(X, y)
         grid = np.array([[-1.5], [0.4], [3.0]])
