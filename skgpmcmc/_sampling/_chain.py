@@ -281,7 +281,7 @@ class Chain:
             self.n_moved.copy(),
             None if adaptation is None else adaptation.frozen,
             self.gave_up,
-            np.array(self.recent).reshape(-1, len(self.workspace.layout)),
+            np.array(self.recent).reshape(len(self.recent), len(self.workspace.layout)),
         )
 
     def condition_on(self, others: list[Array]) -> None:

@@ -9,6 +9,7 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from skgpmcmc import (
     MCMCCoxProcessRegressor,
@@ -289,3 +290,10 @@ def test_a_long_fit_is_announced_once(seconds_each, is_long):
         assert "fit will take about 2.0 h with 200 draws" in text
         assert "up to 4.4 h" in text
         assert "max_seconds" in text
+
+
+def test_a_kernel_without_hyperparameters():
+    model = MCMCGaussianProcessRegressor(ConstantKernel(1.0, "fixed") * RBF(1.0, "fixed"), **SEED)
+    model.set_params(alpha=0.1, min_ess=50).fit(X, TARGETS[type(model)])
+    assert model.converged_
+    assert model.n_warmup_ == 100
