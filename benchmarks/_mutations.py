@@ -460,10 +460,17 @@ MUTATIONS = [
         "sites",
     ),
     Mutation(
-        "likelihoods/_logistic.py",
+        "likelihoods/predictive/_logistic_normal.py",
         "return 4.0 * scale**2, weight / weight.sum()",
         "return 2.0 * scale**2, weight / weight.sum()",
         "tests/likelihoods/test_likelihoods.py -k success_probability",
+        "prediction",
+    ),
+    Mutation(
+        "likelihoods/predictive/_logistic_normal.py",
+        "before, now, divisor = now, divisor, before",
+        "before, now, divisor = divisor, now, before",
+        "tests/likelihoods/test_logistic_normal.py",
         "prediction",
     ),
     # Priors.
@@ -483,9 +490,23 @@ MUTATIONS = [
     ),
     # Predictions.
     Mutation(
-        "_prediction/_dense.py",
-        "return mean, variances(kernel, X) - np.einsum(",
-        "return mean, variances(kernel, X) + np.einsum(",
+        "_covariance/_cross.py",
+        "out += self._offset",
+        "out -= self._offset",
+        "tests/covariance/test_cross_covariances.py",
+        "prediction",
+    ),
+    Mutation(
+        "_covariance/_cross.py",
+        "self._by_product = form.nu > 0.5 and",
+        "self._by_product = form.nu > 0.0 and",
+        "tests/covariance/test_cross_covariances.py",
+        "numbers",
+    ),
+    Mutation(
+        "_prediction/_conditional.py",
+        "np.subtract(self.cross.variances(X[rows]), explained,",
+        "np.add(self.cross.variances(X[rows]), explained,",
         f"{_GRID_PREDICTIONS} -k moments",
         "prediction",
     ),

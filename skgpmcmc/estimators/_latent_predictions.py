@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from .._linalg import Array
 from .._prediction._dense import PosteriorDraws, check_covariance_memory, likelihood_params
 from .._prediction._registry import posterior_draws
 from ..likelihoods import Likelihood
-from ..likelihoods.predictive._mixtures import normal_exceedance, total_moments
+from ..likelihoods.predictive._mixtures import normal_exceedance, total_mean, total_moments
 from ._base import BaseMCMCGaussianProcess
 
 
@@ -78,20 +79,31 @@ class LatentPredictions(BaseMCMCGaussianProcess):
         functions = self._posterior_draws()
         if return_cov:
             check_covariance_memory(functions, X, self.memory_limit)
+        if not (return_std or return_cov):
+            return _joined([latent_mean(draws, X) for draws in functions])
         moments = latent_covariance if return_cov else latent_moments
         means, uncertainties = zip(*(moments(draws, X) for draws in functions), strict=True)
-        single = len(functions) == 1
-        mean = means[0] if single else np.stack(means, axis=-1)
-        if not (return_std or return_cov):
-            return mean
-        uncertainty = uncertainties[0] if single else np.stack(uncertainties, axis=-1)
+        mean, uncertainty = _joined(means), _joined(uncertainties)
         return mean, np.sqrt(uncertainty) if return_std else uncertainty
+
+
+def _joined(parts: Sequence[Array]) -> Array:
+    """Return the array of the only latent function, or those of several along a last axis."""
+    return parts[0] if len(parts) == 1 else np.stack(parts, axis=-1)
 
 
 def check_one_uncertainty(return_std: bool, return_cov: bool) -> None:
     """Raise scikit-learn's error if both are asked for."""
     if return_std and return_cov:
         raise RuntimeError("At most one of return_std or return_cov can be requested.")
+
+
+def latent_mean(draws: PosteriorDraws, X: Any) -> Array:
+    """Return the mean of f at each row, averaged over the draws."""
+    mean = np.empty(len(X))
+    for rows, means in draws.mean_chunks(X):
+        mean[rows] = total_mean(means)
+    return mean
 
 
 def latent_moments(draws: PosteriorDraws, X: Any) -> tuple[Array, Array]:

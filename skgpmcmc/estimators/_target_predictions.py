@@ -26,6 +26,7 @@ from ._latent_predictions import (
     LatentPredictions,
     check_one_uncertainty,
     latent_covariance,
+    latent_mean,
     latent_moments,
 )
 
@@ -105,11 +106,11 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
             mean, covariance = latent_covariance(draws, X)
             covariance[np.diag_indices(len(X))] += self._noise_variance()
             return self._y_mean + self._y_scale * mean, self._y_scale**2 * covariance
-        mean, variance = latent_moments(draws, X)
-        mean = self._y_mean + self._y_scale * mean
         if not return_std:
-            return mean
-        return mean, self._y_scale * np.sqrt(variance + self._noise_variance())
+            return self._y_mean + self._y_scale * latent_mean(draws, X)
+        mean, variance = latent_moments(draws, X)
+        std = self._y_scale * np.sqrt(variance + self._noise_variance())
+        return self._y_mean + self._y_scale * mean, std
 
     def predict_latent(
         self, X: Any, return_std: bool = False, return_cov: bool = False
