@@ -23,6 +23,8 @@ from ._conditional import Conditional
 
 # Rows of X are taken in chunks whose largest arrays fit in this many bytes.
 CHUNK_BYTES = 2**26
+# What is made of a draw is kept for later predictions, for as many draws as fit in this many bytes.
+CACHE_BYTES = 2**28
 # Relative to the diagonal. Noise keeps the covariance positive definite, mostly.
 _JITTER_BESIDE_NOISE = 1e-12
 # Numbers at a time for each pair of rows, measured: the kernel's call, the covariance and what is
@@ -77,6 +79,7 @@ class PosteriorDraws:
         self._values = values
         self._noise = noise
         self._jitter = jitter
+        self._known: dict[int, Conditional] = {}
 
     @functools.cached_property
     def _cross(self) -> CrossCovariances:
@@ -119,6 +122,11 @@ class PosteriorDraws:
 
     def __len__(self) -> int:
         return len(self.theta)
+
+    @staticmethod
+    def numbers_of_draw(X: Any) -> int:
+        """Return about how many numbers are made of a draw, and worked through for a new row."""
+        return len(X) ** 2
 
     def chunks(self, X: Any) -> Iterator[tuple[slice, Array, Array]]:
         """Yield rows of X, and mean and variance of f there given each draw.
@@ -219,7 +227,16 @@ class PosteriorDraws:
         return mean[:, np.newaxis] + _square_root(covariance) @ normal
 
     def _given(self, draw: int) -> Conditional:
-        """Return the distribution of f given one draw."""
+        """Return the distribution of f given one draw; of the first ones it is kept."""
+        given = self._known.get(draw)
+        if given is None:
+            given = self._condition_on(draw)
+            n_kept = CACHE_BYTES // (8 * self.numbers_of_draw(self._X))
+            if draw < n_kept:
+                self._known[draw] = given
+        return given
+
+    def _condition_on(self, draw: int) -> Conditional:
         cross = self._cross.at(self.theta[draw, : self._kernel.n_dims])
         offset = self._mean[draw]
         lower = self._factor(cross.kernel, draw)

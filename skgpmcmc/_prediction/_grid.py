@@ -90,6 +90,11 @@ class GridPosteriorDraws(PosteriorDraws):
         self._grid = grid
         self._covariance = GridCovariance(form, grid, jitter)
 
+    @staticmethod
+    def numbers_of_draw(X: Grid) -> int:
+        """Return about how many operations each draw costs; see `PosteriorDraws`."""
+        return X.n * sum(X.shape)
+
     def chunks(self, X: Any) -> Iterator[tuple[slice, Array, Array]]:
         """Yield rows of X, and mean and variance of f there; see `PosteriorDraws.chunks`."""
         for some, rows in self._row_pieces(X):

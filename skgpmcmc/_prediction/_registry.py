@@ -20,6 +20,13 @@ PREDICTIONS: dict[type[CovarianceStructure], type[PosteriorDraws]] = {
 }
 
 
+#: Draws that predictions average over if nobody says how many: all, as long as all together have
+#: at most this many numbers in their factors, and else as many as have, but no fewer than
+#: FEWEST_DRAWS. A thousand rows then take a second or a few.
+MOST_NUMBERS = 50_000_000
+FEWEST_DRAWS = 200
+
+
 def predictions_of(structure: CovarianceStructure) -> type[PosteriorDraws]:
     """Return the class that predicts, given draws of a model with this structure.
 
@@ -65,3 +72,23 @@ def posterior_draws(
     """
     known = structure.conditioned_on(X)
     return predictions_of(structure).from_trace(kernel, known, trace, jitter, max_draws)
+
+
+def affordable_draws(structure: CovarianceStructure, X: Any, n_functions: int, n_draws: int) -> int:
+    """Return how many of `n_draws` draws predictions average over by default.
+
+    It does not depend on the rows that are predicted: neither do predictions then.
+
+    Parameters
+    ----------
+    structure : CovarianceStructure
+        Of the model that was sampled.
+    X : array-like of length n_latent
+        Inputs of the latent variables.
+    n_functions : int
+        Latent functions.
+    n_draws : int
+        How many there are.
+    """
+    numbers = predictions_of(structure).numbers_of_draw(structure.conditioned_on(X))
+    return min(n_draws, max(FEWEST_DRAWS, MOST_NUMBERS // (n_functions * numbers)))

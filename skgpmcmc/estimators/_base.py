@@ -78,7 +78,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         "n_warmup": [Interval(Integral, 0, None, closed="left")],
         "n_draws": [Interval(Integral, 4, None, closed="left")],
         "thin": [Interval(Integral, 1, None, closed="left")],
-        "max_prediction_draws": [Interval(Integral, 1, None, closed="left")],
+        "max_prediction_draws": [None, Interval(Integral, 1, None, closed="left")],
         "memory_limit": [None, Interval(Real, 0, None, closed="neither")],
         "copy_X_train": ["boolean"],
         "warm_start": ["boolean"],

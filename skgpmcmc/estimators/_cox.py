@@ -169,7 +169,7 @@ class MCMCCoxProcessRegressor(CountPredictions):
         n_warmup: int = 250,
         n_draws: int = 1000,
         thin: int = 1,
-        max_prediction_draws: int = 200,
+        max_prediction_draws: int | None = None,
         memory_limit: float | None = 8.0,
         copy_X_train: bool = True,
         warm_start: bool = False,

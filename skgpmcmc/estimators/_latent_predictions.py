@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from .._checks import check_whole
 from .._linalg import Array
 from .._prediction._dense import PosteriorDraws, check_covariance_memory, likelihood_params
-from .._prediction._registry import posterior_draws
+from .._prediction._registry import affordable_draws, posterior_draws
 from ..likelihoods import Likelihood
 from ..likelihoods.predictive._mixtures import normal_exceedance, total_mean, total_moments
 from ._base import BaseMCMCGaussianProcess
+
+
+class _Kept(NamedTuple):
+    """What predictions of an estimator average over, and the draws and their number behind it."""
+
+    traces: Any
+    n_draws: int
+    functions: list[PosteriorDraws]
+
+
+# Beside the estimators, and not in them: predictions leave these as they are, and files small.
+_KEPT: WeakKeyDictionary[LatentPredictions, _Kept] = WeakKeyDictionary()
 
 
 class LatentPredictions(BaseMCMCGaussianProcess):
@@ -26,20 +40,36 @@ class LatentPredictions(BaseMCMCGaussianProcess):
 
     def _params(self) -> Array:
         """Return its parameters in each draw that predictions average over."""
-        return likelihood_params(self._traces[0][0], self.max_prediction_draws)
+        return likelihood_params(self._traces[0][0], self._n_prediction_draws())
+
+    def _n_prediction_draws(self) -> int:
+        """Return how many draws predictions average over, at most."""
+        if self.max_prediction_draws is not None:
+            check_whole("max_prediction_draws", self.max_prediction_draws, 1)  # set after fit
+            return int(self.max_prediction_draws)
+        traces = [trace for group in self._traces for trace in group]
+        n_draws = traces[0].n_chains * traces[0].n_draws
+        return affordable_draws(self._structure, self.X_train_, len(traces), n_draws)
 
     def _posterior_draws(self) -> list[PosteriorDraws]:
-        """Return what predictions average over, for each latent function, in parallel."""
-        functions = self._all_posterior_draws()
-        for draws in functions:
+        """Return what predictions average over, for each latent function, in parallel.
+
+        It is kept for the next prediction, with what was made of the draws.
+        """
+        n_draws = self._n_prediction_draws()
+        kept = _KEPT.get(self)
+        if kept is None or kept.traces is not self._traces or kept.n_draws != n_draws:
+            kept = _Kept(self._traces, n_draws, self._all_posterior_draws())
+            _KEPT[self] = kept
+        for draws in kept.functions:
             draws.n_jobs = self.n_jobs
-        return functions
+        return kept.functions
 
     def _all_posterior_draws(self) -> list[PosteriorDraws]:
         """Return what predictions average over, for each latent function."""
         given = self._structure, self._latent_kernel, self.X_train_
         return [
-            posterior_draws(*given, trace, self._jitter, self.max_prediction_draws)
+            posterior_draws(*given, trace, self._jitter, self._n_prediction_draws())
             for group in self._traces
             for trace in group
         ]

@@ -48,7 +48,7 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
             self.trace_,
             self._likelihood,
             self._jitter,
-            self.max_prediction_draws,
+            self._n_prediction_draws(),
         )
         return [draws]
 
