@@ -260,7 +260,7 @@ class PosteriorDraws:
         )
 
 
-def evenly_spaced_draws(trace: Trace, max_draws: int) -> Array:
+def evenly_spaced_draws(trace: Trace, max_draws: int) -> NDArray[Any]:
     """Return which draws of all chains to use: at most `max_draws`, evenly spread."""
     check_whole("max_prediction_draws", max_draws, 1)  # it may be set after fit
     total = trace.n_chains * trace.n_draws

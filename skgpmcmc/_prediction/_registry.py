@@ -20,9 +20,10 @@ PREDICTIONS: dict[type[CovarianceStructure], type[PosteriorDraws]] = {
 }
 
 
-#: Draws that predictions average over if nobody says how many: all, as long as all together have
-#: at most this many numbers in their factors, and else as many as have, but no fewer than
-#: FEWEST_DRAWS. A thousand rows then take a second or a few.
+#: Draws that predictions average over if nobody says how many: as many as together have at most
+#: this many numbers in their factors, but at least FEWEST_DRAWS, and at most all. A thousand rows
+#: then take a second or a few. It does not depend on the rows that are predicted: neither does the
+#: prediction of a row on the others.
 MOST_NUMBERS = 50_000_000
 FEWEST_DRAWS = 200
 
@@ -74,10 +75,8 @@ def posterior_draws(
     return predictions_of(structure).from_trace(kernel, known, trace, jitter, max_draws)
 
 
-def affordable_draws(structure: CovarianceStructure, X: Any, n_functions: int, n_draws: int) -> int:
-    """Return how many of `n_draws` draws predictions average over by default.
-
-    It does not depend on the rows that are predicted: neither do predictions then.
+def draws_within_budget(structure: CovarianceStructure, X: Any, n_functions: int) -> int:
+    """Return how many draws have at most MOST_NUMBERS numbers in their factors.
 
     Parameters
     ----------
@@ -87,8 +86,6 @@ def affordable_draws(structure: CovarianceStructure, X: Any, n_functions: int, n
         Inputs of the latent variables.
     n_functions : int
         Latent functions.
-    n_draws : int
-        How many there are.
     """
     numbers = predictions_of(structure).numbers_of_draw(structure.conditioned_on(X))
-    return min(n_draws, max(FEWEST_DRAWS, MOST_NUMBERS // (n_functions * numbers)))
+    return int(MOST_NUMBERS // (n_functions * numbers))

@@ -65,6 +65,8 @@ class SummaryTable(TextTable):
     (0.5, ['length_scale'])
     """
 
+    _remark = ""
+
     def __init__(self, rows: Mapping[str, Mapping[str, float]]) -> None:
         super().__init__({name: dict(row) for name, row in rows.items()})
 
@@ -85,8 +87,20 @@ class SummaryTable(TextTable):
         marks = [_MARK if name in marked else "" for name in self]
         return [TextColumn("", list(self)), *numbers, TextColumn("", marks)]
 
+    def with_remark(self, remark: str) -> SummaryTable:
+        """Return a table of the same rows that says something more below them.
+
+        Parameters
+        ----------
+        remark : str
+            May be empty.
+        """
+        table = SummaryTable(self)
+        table._remark = remark
+        return table
+
     def _note(self) -> str:
-        return _NOTE if self.flagged() else ""
+        return "\n".join(filter(None, [_NOTE if self.flagged() else "", self._remark]))
 
 
 def _is_doubtful(row: Mapping[str, float]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -10,11 +10,17 @@ import numpy as np
 
 from .._checks import check_whole
 from .._linalg import Array
-from .._prediction._dense import PosteriorDraws, check_covariance_memory, likelihood_params
-from .._prediction._registry import affordable_draws, posterior_draws
+from .._prediction._dense import (
+    PosteriorDraws,
+    check_covariance_memory,
+    evenly_spaced_draws,
+    likelihood_params,
+)
+from .._prediction._registry import FEWEST_DRAWS, draws_within_budget, posterior_draws
 from ..likelihoods import Likelihood
 from ..likelihoods.predictive._mixtures import normal_exceedance, total_mean, total_moments
 from ._base import BaseMCMCGaussianProcess
+from ._monte_carlo import describe_mcse, mcse_of_means, spread_rows
 
 
 class _Kept(NamedTuple):
@@ -47,9 +53,13 @@ class LatentPredictions(BaseMCMCGaussianProcess):
         if self.max_prediction_draws is not None:
             check_whole("max_prediction_draws", self.max_prediction_draws, 1)  # set after fit
             return int(self.max_prediction_draws)
-        traces = [trace for group in self._traces for trace in group]
-        n_draws = traces[0].n_chains * traces[0].n_draws
-        return affordable_draws(self._structure, self.X_train_, len(traces), n_draws)
+        first = self._traces[0][0]
+        return min(first.n_chains * first.n_draws, max(FEWEST_DRAWS, self._n_affordable_draws()))
+
+    def _n_affordable_draws(self) -> int:
+        """Return over how many draws predictions take little time."""
+        n_functions = sum(len(group) for group in self._traces)
+        return draws_within_budget(self._structure, self.X_train_, n_functions)
 
     def _posterior_draws(self) -> list[PosteriorDraws]:
         """Return what predictions average over, for each latent function, in parallel.
@@ -73,6 +83,30 @@ class LatentPredictions(BaseMCMCGaussianProcess):
             for group in self._traces
             for trace in group
         ]
+
+    def _conditional_predictions(self, X: Any) -> Iterator[tuple[slice, Array]]:
+        """Yield some rows at a time, and what is predicted there given each draw.
+
+        These have the shape (n_draws, n_rows, ...). Their means over the draws are the predictions,
+        or deviate from their means as the predictions do.
+        """
+        raise NotImplementedError
+
+    def _mcse_at(self, X: Any) -> Array:
+        """Return the Monte Carlo standard errors of predictions at checked inputs."""
+        trace = self._traces[0][0]
+        which = evenly_spaced_draws(trace, self._n_prediction_draws())
+        parts = []
+        for _, values in self._conditional_predictions(X):
+            flat = mcse_of_means(values.reshape(len(values), -1), which // trace.n_draws)
+            parts.append(flat.reshape(values.shape[1:]))
+        return np.concatenate(parts)
+
+    def _note_on_predictions(self) -> str:
+        """Return a line on the error at the training rows, where it takes little time."""
+        if self._n_prediction_draws() > self._n_affordable_draws():
+            return ""
+        return describe_mcse(self._mcse_at(spread_rows(self.X_train_)))
 
     def predict_latent(
         self, X: Any, return_std: bool = False, return_cov: bool = False

@@ -101,6 +101,10 @@ Variables = dict[str, tuple[list[str], Any]]
 class Reports:
     """Methods of a fitted estimator that hand over its posterior."""
 
+    def _note_on_predictions(self) -> str:
+        """Return what is said of predictions below the summary."""
+        return ""
+
     def summary(self, quantiles: Any = (0.05, 0.5, 0.95)) -> SummaryTable:
         """Return a table of the posterior: a row for each scalar that was sampled.
 
@@ -118,7 +122,9 @@ class Reports:
             function at that training row (out of up to 50, evenly spread) where the chains agree
             least; and the complete-data log likelihood. They are those of ``diagnostics_``, but
             that elements of vectors are named after the columns of X where these have names, as
-            in ``"k2__length_scale[petal width]"``.
+            in ``"k2__length_scale[petal width]"``. Below stands the largest Monte Carlo error of
+            predictions at training rows, out of up to 50, evenly spread (`prediction_mcse`);
+            it is left out where that would take long (more than 500 distinct rows).
 
         Raises
         ------
@@ -139,7 +145,8 @@ class Reports:
         mean sd 10% 90% mcse ess_bulk ess_tail rhat
         """
         check_is_fitted(self)
-        return summary_table(self, check_quantiles(quantiles))
+        table = summary_table(self, check_quantiles(quantiles))
+        return table.with_remark(self._note_on_predictions())
 
     def to_arviz(self) -> Any:
         """Return the posterior in the data structure of ArviZ.

@@ -13,6 +13,7 @@ from skgpmcmc import (
 )
 from skgpmcmc._prediction import _dense, _registry
 from skgpmcmc._prediction._dense import PosteriorDraws
+from skgpmcmc.estimators import _latent_predictions
 from skgpmcmc.estimators._latent_predictions import _KEPT
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -55,20 +56,20 @@ def test_all_draws_of_small_problems_are_used(name):
 def test_numbers_in_factors_bound_the_draws(name, monkeypatch):
     model = fit(name)
     functions = 3 if name == "classes" else 1
-    monkeypatch.setattr(_registry, "FEWEST_DRAWS", 2)
+    monkeypatch.setattr(_latent_predictions, "FEWEST_DRAWS", 2)
     monkeypatch.setattr(_registry, "MOST_NUMBERS", functions * 5 * 12**2)
     assert {len(draws) for draws in model._posterior_draws()} == {5}
-    monkeypatch.setattr(_registry, "FEWEST_DRAWS", 7)
+    monkeypatch.setattr(_latent_predictions, "FEWEST_DRAWS", 7)
     assert {len(draws) for draws in model._posterior_draws()} == {7}
     assert len(model._params()) == 7
-    monkeypatch.setattr(_registry, "FEWEST_DRAWS", 200)
+    monkeypatch.setattr(_latent_predictions, "FEWEST_DRAWS", 200)
     assert {len(draws) for draws in model._posterior_draws()} == {16}
 
 
 def test_draws_of_a_grid_cost_less(monkeypatch):
     square = np.stack(np.meshgrid(np.arange(20.0), np.arange(15.0)), axis=-1).reshape(-1, 2)
     model = MCMCCoxProcessRegressor(**SHORT).fit(square, RNG.poisson(2.0, 300))
-    monkeypatch.setattr(_registry, "FEWEST_DRAWS", 1)
+    monkeypatch.setattr(_latent_predictions, "FEWEST_DRAWS", 1)
     monkeypatch.setattr(_registry, "MOST_NUMBERS", 3 * 300 * (20 + 15))
     assert len(model._posterior_draws()[0]) == 3
 
