@@ -43,10 +43,15 @@ class Conditional:
         self._inverse: Array | None = None
 
     def means(self, X: Any) -> Array:
-        """Return the mean of f at each row of X, m + k^T K^-1 (f - m)."""
+        """Return the mean of f at each row of X, m + k^T K^-1 (f - m).
+
+        NaN where the variance of f overflows: the model does not reach that far.
+        """
         mean = np.empty(len(X))
         for rows in self._blocks(len(X)):
             self._add_mean(self._covariances(X[rows]), mean[rows])
+            reached = np.isfinite(self.cross.variances(X[rows]))
+            np.copyto(mean[rows], np.nan, where=~reached)
         return mean
 
     def moments(self, X: Any) -> tuple[Array, Array]:

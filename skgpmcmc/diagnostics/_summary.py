@@ -87,18 +87,6 @@ class SummaryTable(TextTable):
         marks = [_MARK if name in marked else "" for name in self]
         return [TextColumn("", list(self)), *numbers, TextColumn("", marks)]
 
-    def with_remark(self, remark: str) -> SummaryTable:
-        """Return a table of the same rows that says something more below them.
-
-        Parameters
-        ----------
-        remark : str
-            May be empty.
-        """
-        table = SummaryTable(self)
-        table._remark = remark
-        return table
-
     def _note(self) -> str:
         return "\n".join(filter(None, [_NOTE if self.flagged() else "", self._remark]))
 
@@ -171,6 +159,7 @@ def with_quantiles(
     table: Mapping[str, Mapping[str, float]],
     draws_by_name: Mapping[str, ArrayLike],
     quantiles: FloatArray,
+    remark: str = "",
 ) -> SummaryTable:
     """Return a table with quantiles after mean and standard deviation.
 
@@ -182,6 +171,8 @@ def with_quantiles(
         What `summarize` was given.
     quantiles : ndarray of shape (n_quantiles,)
         Probabilities in [0, 1]: 0.05 is the column ``"5%"``.
+    remark : str
+        What is said below the table.
     """
     labels = [f"{100.0 * q:.10g}%" for q in quantiles]
     rows = {}
@@ -189,7 +180,9 @@ def with_quantiles(
         values = np.quantile(chains, quantiles).tolist()
         start = {"mean": row["mean"], "sd": row["sd"]}
         rows[name] = start | dict(zip(labels, values, strict=True)) | dict(row)
-    return SummaryTable(rows)
+    result = SummaryTable(rows)
+    result._remark = remark
+    return result
 
 
 def _scalars(draws_by_name: Mapping[str, ArrayLike]) -> Iterator[tuple[str, FloatArray]]:

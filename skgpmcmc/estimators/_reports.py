@@ -145,8 +145,7 @@ class Reports:
         mean sd 10% 90% mcse ess_bulk ess_tail rhat
         """
         check_is_fitted(self)
-        table = summary_table(self, check_quantiles(quantiles))
-        return table.with_remark(self._note_on_predictions())
+        return summary_table(self, check_quantiles(quantiles))
 
     def to_arviz(self) -> Any:
         """Return the posterior in the data structure of ArviZ.
@@ -209,7 +208,7 @@ class Reports:
 
 
 def summary_table(estimator: Any, quantiles: Array) -> SummaryTable:
-    """Return the diagnostics of a fitted estimator, with quantiles and readable names."""
+    """Return the diagnostics of a fitted estimator, with quantiles, readable names and a remark."""
     rows = dict(zip(quantity_names(estimator), estimator.diagnostics_.values(), strict=True))
     traces = [trace for group in estimator._traces for trace in group]
     draws = {
@@ -217,7 +216,7 @@ def summary_table(estimator: Any, quantiles: Array) -> SummaryTable:
         for number, trace in enumerate(traces)
         for name, values in trace.quantities().items()
     }
-    return with_quantiles(rows, draws, quantiles)
+    return with_quantiles(rows, draws, quantiles, estimator._note_on_predictions())
 
 
 def _groups(estimator: Any) -> dict[str, Variables]:

@@ -230,7 +230,7 @@ def test_chunks_of_any_size_predict_the_same(name, monkeypatch):
     for size, n_chunks in [(1, 9), (7, 2), (2**40, 1)]:
         monkeypatch.setattr(_dense, "CHUNK_BYTES", size * bytes_per_row)
         monkeypatch.setattr(_poisson, "_CHUNK", size)
-        monkeypatch.setattr(_normal, "_CHUNK", size)
+        monkeypatch.setattr(_normal, "_CHUNK", size * len(draws))
         assert len(list(draws.chunks(X))) == n_chunks
         assert_close(predictions(name, model, X), expected)
 
