@@ -490,6 +490,20 @@ MUTATIONS = [
     ),
     # Predictions.
     Mutation(
+        "_prediction/_conditional.py",
+        "_LARGEST_RATIO = 2e3",
+        "_LARGEST_RATIO = 2e9",
+        "tests/core/test_conditionals.py",
+        "numbers",
+    ),
+    Mutation(
+        "estimators/_monte_carlo.py",
+        "return np.array([factor * mcse_mean(",
+        "return np.array([mcse_mean(",
+        "tests/estimators/test_prediction_mcse.py -k unequal",
+        "prediction",
+    ),
+    Mutation(
         "_covariance/_cross.py",
         "out += self._offset",
         "out -= self._offset",

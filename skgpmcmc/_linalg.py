@@ -88,7 +88,8 @@ def inverse_of_lower(lower: Array) -> Array:
     """Return X = L^-1, row by row, so that X L differs from I by no more than a solve's rounding.
 
     Each row x solves x L = e backward stably: |X L - I| <= n u |X| |L| (Higham 2002, section
-    14.2), and X (L v) is as close to v as a triangular solve with L comes.
+    14.2). Hence X (L v) is within the bound of a triangular solve with L, if not as exact as such
+    solves mostly are.
     """
     identity = np.zeros(lower.shape, order="F")
     diagonal_view(identity).fill(1.0)
