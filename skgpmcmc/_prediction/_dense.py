@@ -10,7 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from .. import _linalg
 from .._checks import check_whole
@@ -180,7 +180,7 @@ class PosteriorDraws:
                 for draw in draws:
                     results[:, draw] = compute(draw, X)
 
-        with threadpool_limits(1, user_api="blas"):
+        with _thread_pools().limit(limits=1, user_api="blas"):
             Parallel(n_at_once, require="sharedmem")(
                 delayed(write)(range(part, len(self), n_parts)) for part in range(n_parts)
             )
@@ -258,6 +258,12 @@ class PosteriorDraws:
             f"the covariance of the kernel {kernel} at the training inputs is not positive "
             "definite; rescale the inputs or add a WhiteKernel."
         )
+
+
+@functools.cache
+def _thread_pools() -> ThreadpoolController:
+    """Return the thread pools of NumPy's and SciPy's BLAS: to find them takes milliseconds."""
+    return ThreadpoolController()
 
 
 def evenly_spaced_draws(trace: Trace, max_draws: int) -> NDArray[Any]:

@@ -88,9 +88,11 @@ class LatentPredictions(BaseMCMCGaussianProcess):
         """Yield some rows at a time, and what is predicted there given each draw.
 
         These have the shape (n_draws, n_rows, ...). Their means over the draws are the predictions,
-        or deviate from their means as the predictions do.
+        or deviate from their means as the predictions do. Here: of the latent functions.
         """
-        raise NotImplementedError
+        for chunk in zip(*(f.mean_chunks(X) for f in self._posterior_draws()), strict=True):
+            rows, means = zip(*chunk, strict=True)
+            yield rows[0], _joined(means)
 
     def _mcse_at(self, X: Any) -> Array:
         """Return the Monte Carlo standard errors of predictions at checked inputs."""
