@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._base import AnyPseudoPosterior, Covariance, Factor, PseudoPosteriorWithVariances
+from ._cross import CrossCovariance, CrossCovariances
 from ._dense import DenseCovariance, KernelCovariance
 from ._dense_structure import DenseStructure, make_covariance
 from ._factor import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
@@ -26,6 +27,8 @@ __all__ = [
     "CholeskyFactor",
     "Covariance",
     "CovarianceStructure",
+    "CrossCovariance",
+    "CrossCovariances",
     "DenseCovariance",
     "DenseStructure",
     "Factor",

@@ -82,7 +82,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         "max_rhat": [None, Interval(Real, 1, None, closed="neither")],
         "max_seconds": [None, Interval(Real, 0, None, closed="neither")],
         "thin": [Interval(Integral, 1, None, closed="left")],
-        "max_prediction_draws": [Interval(Integral, 1, None, closed="left")],
+        "max_prediction_draws": [None, Interval(Integral, 1, None, closed="left")],
         "memory_limit": [None, Interval(Real, 0, None, closed="neither")],
         "copy_X_train": ["boolean"],
         "warm_start": ["boolean"],

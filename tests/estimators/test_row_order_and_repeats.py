@@ -17,7 +17,7 @@ from skgpmcmc import (
     MCMCGaussianProcessRegressor,
 )
 from skgpmcmc._prediction import _dense
-from skgpmcmc._prediction._dense import PosteriorDraws
+from skgpmcmc._prediction._conditional import Conditional
 from skgpmcmc.likelihoods.predictive import _normal, _poisson
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -214,14 +214,14 @@ def test_moments_of_a_row_do_not_depend_on_the_others(name, monkeypatch):
         assert len(list(functions[0].chunks(X))) == n_chunks
         check(np.arange(len(X)))
     # The bounds are small: a millionth of the next row's covariances would be seen.
-    project = PosteriorDraws._project
+    project = Conditional.project
 
-    def leak(self, draw, X, mean):
-        kernel, cross = project(self, draw, X, mean)
+    def leak(self, X, mean):
+        cross = project(self, X, mean)
         mean += 1e-6 * (np.roll(mean, 1) - mean)
-        return kernel, cross + 1e-6 * (np.roll(cross, 1, axis=1) - cross)
+        return cross + 1e-6 * (np.roll(cross, 1, axis=1) - cross)
 
-    monkeypatch.setattr(PosteriorDraws, "_project", leak)
+    monkeypatch.setattr(Conditional, "project", leak)
     differs = np.abs(moments(functions, X) - expected) > allowed
     assert np.all(differs.any(axis=2))
 
@@ -236,7 +236,7 @@ def test_chunks_of_any_size_predict_the_same(name, monkeypatch):
     for size, n_chunks in [(1, 9), (7, 2), (2**40, 1)]:
         monkeypatch.setattr(_dense, "CHUNK_BYTES", size * bytes_per_row)
         monkeypatch.setattr(_poisson, "_CHUNK", size)
-        monkeypatch.setattr(_normal, "_CHUNK", size)
+        monkeypatch.setattr(_normal, "_CHUNK", size * len(draws))
         assert len(list(draws.chunks(X))) == n_chunks
         assert_close(predictions(name, model, X), expected)
 
