@@ -248,7 +248,7 @@ def test_the_grid_and_dense_matrices_have_the_same_posterior():
     X = np.delete(X, [0, 7, 8, 21], axis=0)
     y = rng.poisson(np.exp(1.0 + np.sin(5.0 * X[:, 0])))
     kernel = ConstantKernel(1.0, (0.05, 20.0)) * RBF([0.5, 0.5], (0.1, 3.0))
-    options = {"kernel": kernel, "random_state": 1, "n_draws": 500, "n_warmup": 150}
+    options = {"kernel": kernel, "random_state": 1, "n_draws": 300, "n_warmup": 100}
     grid = fit(X, y, None, representation="joint-post", **options)
     dense = fit(X, y, None, representation="surr-site", hyperparameter_update="slice", **options)
     assert (len(grid.X_train_), len(dense.X_train_)) == (30, 26)

@@ -160,7 +160,7 @@ ODD = ["$a^$", "$x_1$", "price in $", r"a\$b", "_x{"]
 def texts(display):
     """Return all texts of a picture as they are drawn."""
     figure = display.figure_
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     found = []
     for text in figure.findobj(matplotlib.text.Text):
         shown, is_mathematics = text._preprocess_math(text.get_text())

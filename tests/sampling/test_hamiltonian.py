@@ -253,7 +253,7 @@ def test_slice_and_hamiltonian_sampling_agree():
 
 
 X = np.random.default_rng(9).uniform(-2.0, 2.0, (30, 2))
-SHORT = {"n_chains": 2, "n_warmup": 100, "n_draws": 60, "random_state": 0}
+SHORT = {"n_chains": 2, "n_warmup": 60, "n_draws": 55, "random_state": 0}
 
 
 class NoGradient(RBF):
@@ -277,7 +277,7 @@ def test_estimators_take_hmc_and_continue_it(kernel):
         whole = model.fit(X, y).trace_.theta
         part = estimator(kernel, hyperparameter_update="hmc", warm_start=True, **SHORT)
         part.set_params(n_draws=30).fit(X, y)
-        part.set_params(n_draws=60).fit(X, y)
+        part.set_params(n_draws=55).fit(X, y)
         np.testing.assert_array_equal(part.trace_.theta, whole)
         assert (model.trace_.moved > _fewest_moves(SHORT["n_draws"])).all()
 
