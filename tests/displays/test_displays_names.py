@@ -170,6 +170,7 @@ def texts(display):
     return "\n".join(found)
 
 
+@pytest.mark.second_stage
 def test_dollars_are_dollars():
     named = pd.DataFrame(
         np.column_stack([X, X + np.sin(3.0 * X), X[:, 0] ** 2 + np.cos(X[:, 1])]), columns=ODD

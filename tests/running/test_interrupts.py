@@ -402,6 +402,7 @@ def metropolis():
         return classifier(hyperparameter_update=RandomWalk(0.3)).fit(X, Y)
 
 
+@pytest.mark.second_stage
 def test_chain_that_dies_is_drawn_again(dying, metropolis, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     model = dying(chains=1, times=1)
@@ -416,6 +417,7 @@ def test_chain_that_dies_is_drawn_again(dying, metropolis, tmp_path, monkeypatch
     assert not list(tmp_path.glob("skgpmcmc-*"))
 
 
+@pytest.mark.second_stage
 def test_chain_that_dies_twice_is_left_out(dying, metropolis, tmp_path):
     model = dying(chains=1, times=2, warm_start=True, checkpoint=tmp_path / "chains")
     texts = fit_and_catch(model)

@@ -393,7 +393,7 @@ def test_without_a_warm_up_sites_are_those_of_the_start():
     assert chain.representation.adaptation.frozen.params == (math.exp(-1.0),)
 
 
-@pytest.mark.parametrize("options", [{}, {"whitened_updates": True, "n_approximate": 10}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"whitened_updates": True, "n_approximate": 5}], ids=str)
 @pytest.mark.parametrize("representation", NAMES)
 @pytest.mark.parametrize("name", ["poisson", "negative-binomial"])
 def test_continued_chains_are_the_same(name, representation, options):

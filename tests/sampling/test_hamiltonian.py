@@ -254,6 +254,7 @@ def test_slice_and_hamiltonian_sampling_agree():
 
 X = np.random.default_rng(9).uniform(-2.0, 2.0, (30, 2))
 SHORT = {"n_chains": 2, "n_warmup": 60, "n_draws": 55, "random_state": 0}
+SHORTER = {**SHORT, "n_warmup": 10, "n_draws": 10}
 
 
 class NoGradient(RBF):
@@ -337,7 +338,7 @@ def test_auto_follows_trajectories_where_there_are_many_hyperparameters(
     X = rng.standard_normal((20, n_columns))
     y = X[:, 0] > 0.0
     draws = [
-        MCMCGaussianProcessClassifier(hyperparameter_update=update, **options, **SHORT)
+        MCMCGaussianProcessClassifier(hyperparameter_update=update, **options, **SHORTER)
         .fit(X, y)
         .trace_.theta
         for update in ("auto", expected)
