@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from continued_chains import assert_same, check, softmax_models
 from joint_distribution import is_invariant, iterations
-from problems import LIKELIHOODS, PRIORS, StudentT, make_model
+from problems import LIKELIHOODS, PRIORS, StudentT, frozen_for, make_model
 from rotation import one_in
 from rounding import ELEMENTWISE
 from scipy import integrate
@@ -234,14 +234,6 @@ def test_precisions_are_not_negative():
 # ---------------------------------------------------------------- representations
 
 
-def frozen_sites(model, name, theta=None):
-    """Return what a representation freezes at theta."""
-    workspace, state = state_of(model, theta)
-    representation = make_representation(name, workspace)
-    assert representation.prepare(state)
-    return representation.adaptation.frozen
-
-
 @pytest.mark.parametrize("representation", NAMES)
 @pytest.mark.parametrize("name", ["poisson", "logit"])
 def test_sites_stay_as_they_are_at_another_theta(name, representation):
@@ -433,7 +425,7 @@ INVARIANT = [
 def test_iteration_leaves_joint_distribution_invariant(name, representation, options):
     model = make_model(LIKELIHOODS[name].make())
     settings = SamplerSettings(representation, n_latent_updates=2, **options)
-    transition = iterations(settings, frozen_sites(model, representation))
+    transition = iterations(settings, frozen_for(representation, model))
     assert is_invariant(model, transition, seed=6)
 
 
@@ -502,7 +494,7 @@ def test_sites_that_are_not_frozen_are_rejected(fault, monkeypatch):
     likelihood = Poisson(np.ones(n), exposure=np.full(n, exposure))
     model = make_model(likelihood, X=np.linspace(0.0, 3.0, n)[:, np.newaxis])
     settings = SamplerSettings(representation, n_latent_updates=1)
-    transition = iterations(settings, frozen_sites(model, representation))
+    transition = iterations(settings, frozen_for(representation, model))
     monkeypatch.setattr(*replacement)
     assert not is_invariant(model, transition, seed=8)
 
