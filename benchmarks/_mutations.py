@@ -345,6 +345,41 @@ MUTATIONS = [
         f"{_EXPECTATION} -k textbook",
         "sites",
     ),
+    Mutation(
+        "representations/_expectation_propagation.py",
+        "cavity = precision - sites.precision",
+        "cavity = precision + sites.precision",
+        f"{_EXPECTATION} -k textbook",
+        "sites",
+    ),
+    Mutation(
+        "representations/_site_rules.py",
+        "if self._last is None or self._last[0] != state.params:",
+        "if self._last is None:",
+        f"{_EXPECTATION} -k scale_the_sites",
+        "posterior",
+    ),
+    Mutation(
+        "representations/_site_rules.py",
+        "frozen.sites.precision * ratio, frozen.sites.shift * ratio",
+        "frozen.sites.precision * ratio, frozen.sites.shift",
+        f"{_EXPECTATION} -k scale_the_sites",
+        "sites",
+    ),
+    Mutation(
+        "representations/_site_rules.py",
+        "self._frozen, self._last = value, None",
+        "self._frozen = value",
+        f"{_EXPECTATION} -k 'frozen or adapted'",
+        "posterior",
+    ),
+    Mutation(
+        "representations/_joint.py",
+        "score + w * latent",
+        "score - w * latent",
+        "tests/sampling/test_joint_updates.py -k sites_make",
+        "sites",
+    ),
     # Updates.
     Mutation(
         "updates/_slice.py",

@@ -44,19 +44,24 @@ from ._pickling import from_plain, to_plain, with_structure
 from ._prior_table import PriorTable
 from ._reports import Reports, quantity_names
 from ._run import CallbackSupportMixin, End, fit_chains, with_callbacks
+from ._searches import interrupts_end_searches
 
 _DENSE = DenseStructure()
 
 
 def keeps_fitted(fit: Callable) -> Callable:
-    """Decorate `fit` so that, if it raises, the estimator stays as it was; end its callbacks."""
+    """Decorate `fit`: if it raises, the estimator stays as it was, and its callbacks end.
+
+    In a search Ctrl-C raises, too.
+    """
     fit_with_callbacks = with_callbacks(fit)
 
     @functools.wraps(fit)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(self.__dict__)
         try:
-            return fit_with_callbacks(self, *args, **kwargs)
+            with interrupts_end_searches():
+                return fit_with_callbacks(self, *args, **kwargs)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
