@@ -1,7 +1,8 @@
 """Run methods on the tables, or report what was run.
 
     python -m benchmarks.tables run --output FILE.csv [--methods a,b] [--tables a,b]
-        [--half choose|report] [--kind classes|numbers|counts] [--splits N] [--chains short]
+        [--half choose|report] [--kind classes|numbers|counts] [--splits N] [--rows N]
+        [--chains short]
     python -m benchmarks.tables report FILE.csv [FILE.csv ...] [--half report] [--picture F.png]
     python -m benchmarks.tables list
     python -m benchmarks.tables --smoke
@@ -20,11 +21,16 @@ from typing import Any
 
 from .catalogue import CHOOSE, CLASSES, COUNTS, NUMBERS, REPORT, TABLES, Table
 from .methods import other_methods
-from .ours import SHORT, SMOKE, our_methods
+from .ours import SEARCH, SHORT, SMOKE, our_methods
 from .report import OURS, draw, make_page
 from .running import Plan, read_rows, run
 
-_CHAINS: dict[str, dict[str, int]] = {"default": {}, "short": SHORT, "smoke": SMOKE}
+_CHAINS: dict[str, dict[str, int]] = {
+    "default": {},
+    "short": SHORT,
+    "search": SEARCH,
+    "smoke": SMOKE,
+}
 _SMOKE_TABLES = ["iris", "diabetes", "coal-mining"]
 
 
@@ -55,7 +61,9 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     names = options.methods.split(",") if options.methods else [OURS, *other_methods()]
     methods = {name: _get(parser, "method", available, name) for name in names}
     print_halves(_chosen_tables(parser, options))
-    run(Plan(_chosen_tables(parser, options), methods, options.splits), options.output)
+    run(
+        Plan(_chosen_tables(parser, options), methods, options.splits, options.rows), options.output
+    )
 
 
 def _report(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
@@ -115,6 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("--output", type=Path, required=True, help="CSV file")
     running.add_argument("--tables", help="names; default: all")
     running.add_argument("--splits", type=int, default=10)
+    running.add_argument("--rows", type=int, help="at most so many training rows")
     running.add_argument("--chains", choices=list(_CHAINS), default="default")
     running.set_defaults(act=_run)
     reporting = commands.add_parser("report", parents=[selection])

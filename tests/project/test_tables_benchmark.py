@@ -164,7 +164,7 @@ def test_variants_of_ours_can_be_made():
 def test_what_was_run_is_not_run_again(tmp_path, monkeypatch):
     calls = []
 
-    def run_one(table, split, method):
+    def run_one(table, split, method, most_rows):
         calls.append((table.name, split))
         if table.name == "wine":
             return None
@@ -188,6 +188,7 @@ def test_one_row_for_a_method_and_split():
     assert 0.0 < row["loss"] < 0.5
     assert row["fit_seconds"] > 0.0
     assert row["warned"] == 0
+    assert running.run_one(TABLES["iris"], 0, method, 50)["n_train"] == 50
     assert running.run_one(TABLES["iris"], 0, {CLASSES: lambda task: None}) is None
 
 
