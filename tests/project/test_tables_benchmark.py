@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.datasets import load_iris
+from sklearn.gaussian_process.kernels import RBF, DotProduct
 from sklearn.linear_model import LogisticRegression, RidgeCV
 
 from benchmarks.tables import running
 from benchmarks.tables.__main__ import main
 from benchmarks.tables.catalogue import CHOOSE, CLASSES, COUNTS, NUMBERS, REPORT, TABLES, Table
 from benchmarks.tables.forecasters import NormalByResiduals, PoissonRate, Probabilities
+from benchmarks.tables.kernels import SharedScaleKernel
 from benchmarks.tables.methods import Task, other_methods
 from benchmarks.tables.ours import SMOKE, VARIANTS, our_methods
 from benchmarks.tables.report import defeats, differences, draw, make_page, mean_ranks
@@ -150,6 +152,29 @@ def test_methods_fit_their_kinds():
     assert len(kernel.k1.k2.length_scale) == 2
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"linear": 0.0, "linear_bounds": "fixed"}, {"spread": 0.7, "spread_bounds": (0.1, 10.0)}],
+)
+def test_kernel_with_a_shared_scale(options):
+    X = np.random.default_rng(0).normal(size=(6, 3))
+    kernel = SharedScaleKernel(
+        constant_value=2.0, relative=np.array([1.5, 0.5, 2.0]), scale=1.3, **options
+    )
+    scales = 1.3 * kernel.relative**kernel.spread
+    expected = 2.0 * RBF(scales)(X) + kernel.linear * DotProduct(0.0)(X)
+    matrix, gradient = kernel(X, eval_gradient=True)
+    np.testing.assert_allclose(matrix, expected, rtol=1e-12)
+    np.testing.assert_allclose(kernel(X[:2], X[2:]), expected[:2, 2:], rtol=1e-12)
+    np.testing.assert_allclose(kernel.diag(X), np.diag(expected), rtol=1e-12)
+    step = 1e-5
+    for number in range(kernel.n_dims):
+        ahead = np.eye(kernel.n_dims)[number] * step
+        up, down = (kernel.clone_with_theta(kernel.theta + s * ahead)(X) for s in (1, -1))
+        # The error of a central difference is of the order of the step's square.
+        np.testing.assert_allclose(gradient[..., number], (up - down) / (2 * step), atol=1e-7)
+
+
 def test_variants_of_ours_can_be_made():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20, 2))
@@ -158,7 +183,11 @@ def test_variants_of_ours_can_be_made():
     assert set(methods) == set(VARIANTS)
     for method in methods.values():
         for kind, make in method.items():
-            assert make(Task(kind, X, targets[kind], 0)).model.n_draws == SMOKE["n_draws"]
+            forecaster = make(Task(kind, X, targets[kind], 0))
+            assert forecaster.model.n_draws == SMOKE["n_draws"]
+            priors = forecaster.model.priors or {}
+            kernel = forecaster.model.kernel
+            assert not priors or set(priors) <= {h.name for h in kernel.hyperparameters}
 
 
 def test_what_was_run_is_not_run_again(tmp_path, monkeypatch):
