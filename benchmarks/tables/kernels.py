@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ FIXED = "fixed"
 
 
 class SharedScaleKernel(Kernel):
-    """c exp(-q / 2) + b x.x', where q is the squared distance in length scales.
+    """c k(q) + b x.x', where q is the squared distance in length scales.
+
+    k is the squared exponential exp(-q / 2), or Matern's correlation with nu = 5/2.
 
     These are l_d = s r_d^t: a common scale s, relative scales r_d, and a spread t. All of c, b,
     s, r and t are hyperparameters unless their bounds are "fixed"; log r_d may have standard
@@ -33,6 +36,8 @@ class SharedScaleKernel(Kernel):
         s.
     spread : float
         t.
+    nu : float
+        Infinity, or 2.5.
     constant_value_bounds, linear_bounds, relative_bounds, scale_bounds, spread_bounds
         As in scikit-learn's kernels.
     """
@@ -44,6 +49,7 @@ class SharedScaleKernel(Kernel):
         relative: Any = 1.0,
         scale: float = 1.0,
         spread: float = 1.0,
+        nu: float = math.inf,
         constant_value_bounds: Any = BOUNDS,
         linear_bounds: Any = BOUNDS,
         relative_bounds: Any = BOUNDS,
@@ -55,6 +61,7 @@ class SharedScaleKernel(Kernel):
         self.relative = relative
         self.scale = scale
         self.spread = spread
+        self.nu = nu
         self.constant_value_bounds = constant_value_bounds
         self.linear_bounds = linear_bounds
         self.relative_bounds = relative_bounds
@@ -95,12 +102,12 @@ class SharedScaleKernel(Kernel):
         X = np.atleast_2d(X)
         other = X if Y is None else np.atleast_2d(Y)
         scales = self.length_scales()
-        curved = cdist(X / scales, other / scales, "sqeuclidean")
-        curved = self.constant_value * np.exp(-0.5 * curved)
+        distances = cdist(X / scales, other / scales)
+        curved, slope = (self.constant_value * part for part in self._correlation(distances))
         straight = self.linear * (X @ other.T) if self.linear else np.zeros_like(curved)
         if not eval_gradient:
             return curved + straight
-        squares = ((X[:, None] - X[None]) / scales) ** 2 * curved[..., None]
+        squares = ((X[:, None] - X[None]) / scales) ** 2 * slope[..., None]
         logarithms = np.log(np.broadcast_to(self.relative, X.shape[1]))
         along = {
             "constant_value": curved[..., None],
@@ -111,6 +118,15 @@ class SharedScaleKernel(Kernel):
         }
         free = [along[h.name] for h in self.hyperparameters if not h.fixed]
         return curved + straight, np.concatenate(free, axis=2)
+
+    def _correlation(self, distances: Array) -> tuple[Array, Array]:
+        """Return k, and -2 dk/dq."""
+        if self.nu == math.inf:
+            value = np.exp(-0.5 * distances**2)
+            return value, value
+        s = math.sqrt(5.0) * distances
+        value = np.exp(-s)
+        return (1.0 + s + s**2 / 3.0) * value, 5.0 / 3.0 * (1.0 + s) * value
 
     def diag(self, X: Any) -> Array:
         """Return the variances."""

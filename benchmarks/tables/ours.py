@@ -133,7 +133,9 @@ class Shared:
     ----------
     linear : float
         Median of the linear part's variance at a typical row of normalised numbers, and of log
-        rates, and an eighth of that of logits; its log-sd is 2. Zero: no linear part.
+        rates, and an eighth of that of logits. Zero: no linear part.
+    linear_sd : float
+        Standard deviation of its logarithm.
     factor : float or None
         Median of the common scale in roots of the number of columns; None for that of the
         default's length scales.
@@ -145,14 +147,21 @@ class Shared:
         Of its logarithm; zero: it is known.
     amplitude : tuple of float, optional
         Median and log-sd of the nonlinear part's variance, for classes.
+    nu : float
+        Of the nonlinear part.
+    constant : bool
+        Whether there is a constant mean, for classes.
     """
 
     linear: float = 0.0
+    linear_sd: float = 2.0
     factor: float | None = None
     scale_sd: float = 0.0
     spread: float = 1.0
     spread_sd: float = 0.0
     amplitude: tuple[float, float] | None = None
+    nu: float = math.inf
+    constant: bool = False
 
     def __call__(self, task: Task) -> dict[str, Any]:
         """Return kernel and priors."""
@@ -162,7 +171,7 @@ class Shared:
             "relative": stats.lognorm(1.0),
             "scale": stats.lognorm(self.scale_sd or 1.0, scale=scale),
             "spread": stats.lognorm(self.spread_sd or 1.0, scale=self.spread),
-            "linear": stats.lognorm(2.0, scale=linear or 1.0),
+            "linear": stats.lognorm(self.linear_sd, scale=linear or 1.0),
         }
         if self.amplitude and task.kind == CLASSES:
             median, sd = self.amplitude
@@ -172,13 +181,17 @@ class Shared:
             scale=scale,
             linear=linear,
             spread=self.spread,
+            nu=self.nu,
             scale_bounds=BOUNDS if self.scale_sd else FIXED,
             linear_bounds=BOUNDS if self.linear else FIXED,
             spread_bounds=BOUNDS if self.spread_sd else FIXED,
         )
         free = {h.name for h in kernel.hyperparameters if not h.fixed}
         priors = {name: prior for name, prior in priors.items() if name in free}
-        if task.kind != NUMBERS:
+        if task.kind == CLASSES:
+            mean = "constant" if self.constant else "zero"
+            return {"kernel": kernel, "priors": priors, "mean": mean}
+        if task.kind == COUNTS:
             return {"kernel": kernel, "priors": priors}
         return {
             "kernel": kernel + WhiteKernel(),
@@ -207,23 +220,21 @@ VARIANTS: dict[str, Variant] = {
     "ours-amplitude-8": Variant(_amplitude(8.0, 2.0), (CLASSES,)),
     "ours-amplitude-4": Variant(_amplitude(4.0, 1.5), (CLASSES,)),
     "ours-linear": Variant(Shared(linear=0.5)),
-    "ours-linear-8": Variant(Shared(linear=0.5, amplitude=(8.0, 2.0))),
+    "ours-linear-8": Variant(Shared(linear=0.5, amplitude=(8.0, 2.0)), (CLASSES,)),
+    "ours-constant": Variant(lambda task: {"mean": "constant"}, (CLASSES,)),
+    "ours-linear-constant-2": Variant(
+        Shared(linear=0.5, amplitude=(2.0, 2.0), constant=True), (CLASSES,)
+    ),
+    "ours-linear-constant-tails": Variant(
+        Shared(linear=0.5, linear_sd=3.0, amplitude=(8.0, 3.0), constant=True), (CLASSES,)
+    ),
+    "ours-linear-matern52": Variant(Shared(linear=0.5, nu=2.5)),
     "ours-shared": Variant(_several_columns(Shared(scale_sd=1.0))),
     "ours-spread": Variant(
         _several_columns(Shared(factor=2.0, scale_sd=1.2, spread=0.7, spread_sd=0.8))
     ),
     "ours-linear-spread": Variant(
         Shared(linear=0.5, factor=2.0, scale_sd=1.2, spread=0.7, spread_sd=0.8)
-    ),
-    "ours-linear-spread-8": Variant(
-        Shared(
-            linear=0.5,
-            factor=2.0,
-            scale_sd=1.2,
-            spread=0.7,
-            spread_sd=0.8,
-            amplitude=(8.0, 2.0),
-        )
     ),
 }
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.datasets import load_iris
-from sklearn.gaussian_process.kernels import RBF, DotProduct
+from sklearn.gaussian_process.kernels import DotProduct, Matern
 from sklearn.linear_model import LogisticRegression, RidgeCV
 
 from benchmarks.tables import running
@@ -154,7 +154,12 @@ def test_methods_fit_their_kinds():
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"linear": 0.0, "linear_bounds": "fixed"}, {"spread": 0.7, "spread_bounds": (0.1, 10.0)}],
+    [
+        {},
+        {"nu": 2.5},
+        {"linear": 0.0, "linear_bounds": "fixed"},
+        {"spread": 0.7, "spread_bounds": (0.1, 10.0)},
+    ],
 )
 def test_kernel_with_a_shared_scale(options):
     X = np.random.default_rng(0).normal(size=(6, 3))
@@ -162,7 +167,7 @@ def test_kernel_with_a_shared_scale(options):
         constant_value=2.0, relative=np.array([1.5, 0.5, 2.0]), scale=1.3, **options
     )
     scales = 1.3 * kernel.relative**kernel.spread
-    expected = 2.0 * RBF(scales)(X) + kernel.linear * DotProduct(0.0)(X)
+    expected = 2.0 * Matern(scales, nu=kernel.nu)(X) + kernel.linear * DotProduct(0.0)(X)
     matrix, gradient = kernel(X, eval_gradient=True)
     np.testing.assert_allclose(matrix, expected, rtol=1e-12)
     np.testing.assert_allclose(kernel(X[:2], X[2:]), expected[:2, 2:], rtol=1e-12)
