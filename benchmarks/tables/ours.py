@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -76,8 +76,11 @@ def _several_columns(
     return lambda task: options(task) if task.X.shape[1] > 1 else None
 
 
-def _softmax(task: Task) -> dict[str, Any] | None:
-    return {"multi_class": "softmax"} if len(np.unique(task.y)) > 2 else None
+def _several_classes(
+    options: Callable[[Task], dict[str, Any]],
+) -> Callable[[Task], dict[str, Any] | None]:
+    """Return the same, but nothing for tables of two classes."""
+    return lambda task: options(task) if len(np.unique(task.y)) > 2 else None
 
 
 def with_kernel(
@@ -149,8 +152,8 @@ class Shared:
         Median and log-sd of the nonlinear part's variance, for classes.
     nu : float
         Of the nonlinear part.
-    constant : bool
-        Whether there is a constant mean, for classes.
+    classes : dict
+        Further options of the classifier.
     """
 
     linear: float = 0.0
@@ -161,7 +164,7 @@ class Shared:
     spread_sd: float = 0.0
     amplitude: tuple[float, float] | None = None
     nu: float = math.inf
-    constant: bool = False
+    classes: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, task: Task) -> dict[str, Any]:
         """Return kernel and priors."""
@@ -189,8 +192,7 @@ class Shared:
         free = {h.name for h in kernel.hyperparameters if not h.fixed}
         priors = {name: prior for name, prior in priors.items() if name in free}
         if task.kind == CLASSES:
-            mean = "constant" if self.constant else "zero"
-            return {"kernel": kernel, "priors": priors, "mean": mean}
+            return {"kernel": kernel, "priors": priors, **self.classes}
         if task.kind == COUNTS:
             return {"kernel": kernel, "priors": priors}
         return {
@@ -209,9 +211,13 @@ class Shared:
         return self.linear * (8.0 if kind == CLASSES else 1.0) / n_columns
 
 
+_CONSTANT = {"mean": "constant"}
+_SOFTMAX = {"mean": "constant", "multi_class": "softmax"}
+
+
 VARIANTS: dict[str, Variant] = {
     "ours": Variant(),
-    "ours-softmax": Variant(_softmax, (CLASSES,)),
+    "ours-softmax": Variant(_several_classes(lambda task: {"multi_class": "softmax"}), (CLASSES,)),
     "ours-normalised": Variant(lambda task: {"normalize_y": True}, (NUMBERS,)),
     "ours-iso": Variant(_several_columns(lambda task: with_kernel(task, ard=False))),
     "ours-matern52": Variant(lambda task: with_kernel(task, nu=2.5)),
@@ -223,15 +229,25 @@ VARIANTS: dict[str, Variant] = {
     "ours-linear-8": Variant(Shared(linear=0.5, amplitude=(8.0, 2.0)), (CLASSES,)),
     "ours-constant": Variant(lambda task: {"mean": "constant"}, (CLASSES,)),
     "ours-linear-constant-2": Variant(
-        Shared(linear=0.5, amplitude=(2.0, 2.0), constant=True), (CLASSES,)
+        Shared(linear=0.5, amplitude=(2.0, 2.0), classes=_CONSTANT), (CLASSES,)
     ),
     "ours-linear-constant-tails": Variant(
-        Shared(linear=0.5, linear_sd=3.0, amplitude=(8.0, 3.0), constant=True), (CLASSES,)
+        Shared(linear=0.5, linear_sd=3.0, amplitude=(8.0, 3.0), classes=_CONSTANT), (CLASSES,)
+    ),
+    "ours-linear-softmax-2": Variant(
+        _several_classes(Shared(linear=0.5, amplitude=(2.0, 2.0), classes=_SOFTMAX)), (CLASSES,)
+    ),
+    "ours-linear-softmax-tails": Variant(
+        _several_classes(Shared(linear=0.5, linear_sd=3.0, amplitude=(2.0, 3.0), classes=_SOFTMAX)),
+        (CLASSES,),
     ),
     "ours-linear-matern52": Variant(Shared(linear=0.5, nu=2.5)),
     "ours-shared": Variant(_several_columns(Shared(scale_sd=1.0))),
     "ours-spread": Variant(
         _several_columns(Shared(factor=2.0, scale_sd=1.2, spread=0.7, spread_sd=0.8))
+    ),
+    "ours-linear-spread-matern52": Variant(
+        Shared(linear=0.5, factor=2.0, scale_sd=1.2, spread=0.7, spread_sd=0.8, nu=2.5)
     ),
     "ours-linear-spread": Variant(
         Shared(linear=0.5, factor=2.0, scale_sd=1.2, spread=0.7, spread_sd=0.8)
