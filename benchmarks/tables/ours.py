@@ -231,6 +231,22 @@ VARIANTS: dict[str, Variant] = {
     "ours-linear-constant-2": Variant(
         Shared(linear=0.5, amplitude=(2.0, 2.0), classes=_CONSTANT), (CLASSES,)
     ),
+    "ours-linear-constant-2-matern52": Variant(
+        Shared(linear=0.5, amplitude=(2.0, 2.0), nu=2.5, classes=_CONSTANT), (CLASSES,)
+    ),
+    "ours-linear-constant-2-spread": Variant(
+        Shared(
+            linear=0.5,
+            factor=4.0,
+            scale_sd=1.2,
+            spread=0.7,
+            spread_sd=0.8,
+            amplitude=(2.0, 2.0),
+            nu=2.5,
+            classes=_CONSTANT,
+        ),
+        (CLASSES,),
+    ),
     "ours-linear-constant-tails": Variant(
         Shared(linear=0.5, linear_sd=3.0, amplitude=(8.0, 3.0), classes=_CONSTANT), (CLASSES,)
     ),
