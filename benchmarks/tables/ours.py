@@ -64,7 +64,7 @@ class Variant:
             options = self.options(task)
             if options is None:
                 return None
-            return wrapper(estimator(random_state=task.seed, **{**chains, **options}))
+            return wrapper(estimator(**{"random_state": task.seed, **chains, **options}))
 
         return make
 
@@ -217,6 +217,8 @@ _SOFTMAX = {"mean": "constant", "multi_class": "softmax"}
 
 VARIANTS: dict[str, Variant] = {
     "ours": Variant(),
+    # The same with other random numbers: how much of a difference is the chains' noise.
+    "ours-again": Variant(lambda task: {"random_state": task.seed + 1000}),
     "ours-softmax": Variant(_several_classes(lambda task: {"multi_class": "softmax"}), (CLASSES,)),
     "ours-normalised": Variant(lambda task: {"normalize_y": True}, (NUMBERS,)),
     "ours-iso": Variant(_several_columns(lambda task: with_kernel(task, ard=False))),
