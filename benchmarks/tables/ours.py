@@ -220,6 +220,14 @@ VARIANTS: dict[str, Variant] = {
     # The same with other random numbers: how much of a difference is the chains' noise.
     "ours-again": Variant(lambda task: {"random_state": task.seed + 1000}),
     "ours-softmax": Variant(_several_classes(lambda task: {"multi_class": "softmax"}), (CLASSES,)),
+    "ours-negative-binomial": Variant(lambda task: {"likelihood": "negative-binomial"}, (COUNTS,)),
+    "ours-linear-spread-matern52-negative-binomial": Variant(
+        lambda task: {
+            **Shared(linear=0.5, factor=2.0, scale_sd=1.2, spread=0.7, spread_sd=0.8, nu=2.5)(task),
+            "likelihood": "negative-binomial",
+        },
+        (COUNTS,),
+    ),
     "ours-normalised": Variant(lambda task: {"normalize_y": True}, (NUMBERS,)),
     "ours-iso": Variant(_several_columns(lambda task: with_kernel(task, ard=False))),
     "ours-matern52": Variant(lambda task: with_kernel(task, nu=2.5)),
