@@ -1,0 +1,1 @@
+"""Our defaults and other methods on public tables of moderate size."""
