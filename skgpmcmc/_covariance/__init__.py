@@ -17,6 +17,9 @@ from ._kernel_checks import (
     has_gradient,
 )
 from ._kernel_form import NoiseSplit, split_white_noise
+from ._low_rank import LowRankCovariance
+from ._low_rank_factor import LowRankFactor, LowRankPseudoPosterior
+from ._low_rank_structure import LowRankStructure
 from ._memory import grid_memory, working_memory
 from ._stationary import StationaryCovariance
 from ._structure import CovarianceStructure
@@ -35,6 +38,10 @@ __all__ = [
     "GridPseudoPosteriorFactory",
     "GridStructure",
     "KernelCovariance",
+    "LowRankCovariance",
+    "LowRankFactor",
+    "LowRankPseudoPosterior",
+    "LowRankStructure",
     "NoiseSplit",
     "PseudoPosterior",
     "PseudoPosteriorFactory",
