@@ -17,9 +17,10 @@ from ._kernel_checks import (
     has_gradient,
 )
 from ._kernel_form import NoiseSplit, split_white_noise
-from ._low_rank import LowRankCovariance
+from ._low_rank import LowRankCovariance, project_on_points, root_of_points
 from ._low_rank_factor import LowRankFactor, LowRankPseudoPosterior
-from ._low_rank_structure import LowRankStructure
+from ._low_rank_kernel import CrossCovariance, CrossKernel
+from ._low_rank_structure import LowRankStructure, PointsAndRows
 from ._memory import grid_memory, working_memory
 from ._stationary import StationaryCovariance
 from ._structure import CovarianceStructure
@@ -29,6 +30,8 @@ __all__ = [
     "CholeskyFactor",
     "Covariance",
     "CovarianceStructure",
+    "CrossCovariance",
+    "CrossKernel",
     "DenseCovariance",
     "DenseStructure",
     "Factor",
@@ -43,6 +46,7 @@ __all__ = [
     "LowRankPseudoPosterior",
     "LowRankStructure",
     "NoiseSplit",
+    "PointsAndRows",
     "PseudoPosterior",
     "PseudoPosteriorFactory",
     "PseudoPosteriorWithVariances",
@@ -55,6 +59,8 @@ __all__ = [
     "grid_memory",
     "has_gradient",
     "make_covariance",
+    "project_on_points",
+    "root_of_points",
     "separable_form",
     "split_white_noise",
     "variances",

@@ -22,7 +22,7 @@ from ._low_rank_factor import (
     root_of_gram,
 )
 from ._low_rank_gradient import POINT_JITTER, log_normal_gradient
-from ._low_rank_kernel import CrossKernel
+from ._low_rank_kernel import CrossCovariance, CrossKernel
 
 # What the points leave of a variance is at least this share of it, whatever rounding errors do.
 _LEAST_RESIDUAL = 1e-10
@@ -47,7 +47,6 @@ class LowRankCovariance(Covariance[LowRankFactor]):
         self._offset_variance = offset_variance
         self.scale_parameters = kernel.scale_parameters
         self._buffers = np.zeros((2, kernel.n, kernel.m + (offset_variance > 0.0)))
-        self._pieces = pieces(self._buffers[0])
 
     def pseudo_posterior_factory(self) -> LowRankPseudoPosteriorFactory:
         """Return what factors I + L^T W L."""
@@ -76,6 +75,12 @@ class LowRankCovariance(Covariance[LowRankFactor]):
         """Return the factor of K at theta, beside one that may have noise."""
         return self._build(theta, self._columns_at(theta, current), 0.0)
 
+    def kept_latents(
+        self, factor: LowRankFactor, latent: Array, mean: float, rng: np.random.Generator
+    ) -> Array:
+        """Draw the latent function at the points, given f and its mean; see `Covariance`."""
+        return mean + factor.draw_points(latent - mean, rng)
+
     def _build_afresh(self, current: LowRankFactor) -> LowRankFactor | None:
         return self._build(current.theta, self._new_columns(current.theta, current), 0.0)
 
@@ -95,28 +100,16 @@ class LowRankCovariance(Covariance[LowRankFactor]):
             return None
         slot = 0 if current is None else 1 - current.columns.slot
         columns, m = self._buffers[slot], self._kernel.m
-        root = self._root_of_points(cross.points())
+        root = root_of_points(cross)
         if root is None:
             return None
         solver = _linalg.RowSolver(root)
-        explained = np.empty(self.n)
         columns[:, m:] = math.sqrt(self._offset_variance)
-        for rows in self._pieces:
-            block = columns[rows, :m]
-            cross.write(rows, block)
-            solver.solve(block)
-            np.einsum("ij,ij->i", block, block, out=explained[rows])
+        explained = project_on_points(cross, solver, columns[:, :m])
         total = np.asarray(cross.variance)
         least = max(self.jitter, _LEAST_RESIDUAL) * total
         residual = np.maximum(total * (1.0 + self.jitter) - explained, least)
         return Columns(columns, root, solver, cross, residual, slot, self.scale_parameters)
-
-    def _root_of_points(self, matrix: Array) -> Array | None:
-        """Return the lower Cholesky factor of the points' covariance; None if it has none."""
-        root = np.asfortranarray(np.tril(matrix))
-        diagonal = _linalg.diagonal_view(root)
-        diagonal *= 1.0 + POINT_JITTER
-        return root if _linalg.cholesky_in_place(root) else None
 
     def _build(
         self, theta: Array, columns: Columns | None, noise: float | Array
@@ -148,3 +141,22 @@ class LowRankCovariance(Covariance[LowRankFactor]):
     ) -> LogNormalGradient:
         """Return the gradient of log N(c; m, K + S); see `Covariance.log_normal_gradient`."""
         return log_normal_gradient(factor, noise, deviation, self.jitter)
+
+
+def root_of_points(cross: CrossCovariance) -> Array | None:
+    """Return the lower Cholesky factor L of the points' covariance; None if it has none."""
+    root = np.asfortranarray(np.tril(cross.points()))
+    diagonal = _linalg.diagonal_view(root)
+    diagonal *= 1.0 + POINT_JITTER
+    return root if _linalg.cholesky_in_place(root) else None
+
+
+def project_on_points(cross: CrossCovariance, solver: _linalg.RowSolver, out: Array) -> Array:
+    """Write L^-1 k for each row, as rows; return their squared lengths: what the points explain."""
+    explained = np.empty(len(out))
+    for rows in pieces(out):
+        block = out[rows]
+        cross.write(rows, block)
+        solver.solve(block)
+        np.einsum("ij,ij->i", block, block, out=explained[rows])
+    return explained

@@ -176,6 +176,19 @@ class LowRankFactor:
         inner = _linalg.solve_lower(self.lower, (vector / self.diagonal) @ self.columns.values)
         return _linalg.solve_lower(self.lower, inner, transpose=True)
 
+    def draw_points(self, deviation: Array, rng: np.random.Generator) -> Array:
+        """Draw u - m at the points given f - m = s (A v + D^1/2 e), where u - m = s L v.
+
+        Where a mean has been integrated out, m is a draw of it: of A and C the parts that belong
+        to the points are left.
+        """
+        root = self.columns.root
+        m = len(root)
+        lower = np.asfortranarray(self.lower[:m, :m])
+        projected = ((deviation / self.diagonal) @ self.columns.values)[:m]
+        inner = _linalg.solve_lower(lower, projected) + self.scale * rng.standard_normal(m)
+        return _linalg.multiply_lower(root, _linalg.solve_lower(lower, inner, transpose=True))
+
     def log_normal(self, whitened: Array) -> float:
         """Return log N(f; m, K) up to the constant -n log(2 pi) / 2, given z."""
         return -0.5 * float(whitened.dot(whitened)) - self.half_log_det

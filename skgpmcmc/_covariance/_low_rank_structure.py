@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
@@ -14,6 +14,21 @@ from ._low_rank_kernel import AnyCrossKernel, CrossKernel, StationaryCrossKernel
 from ._structure import CovarianceStructure
 
 
+class PointsAndRows(NamedTuple):
+    """Inputs of a latent function that was sampled through inducing points.
+
+    Attributes
+    ----------
+    points : array-like of length m
+        The inducing points.
+    rows : array-like of length n
+        Inputs of the latent variables.
+    """
+
+    points: Any
+    rows: Any
+
+
 class LowRankStructure(CovarianceStructure):
     """A prior in which rows depend on each other through the function's values at a few points.
 
@@ -21,6 +36,9 @@ class LowRankStructure(CovarianceStructure):
     independent, each with the kernel's own conditional distribution (FITC; Snelson and Ghahramani
     2006). Time is proportional to n m^2 and memory to n m. It approximates the kernel's
     prior, the better the more points there are, and is that prior where the points are the rows.
+
+    Draws keep u, m numbers each, in place of the latent variables of all rows: predictions need
+    nothing else. Given f it is Gaussian, and drawn from that whenever a draw is kept.
 
     Parameters
     ----------
@@ -32,6 +50,8 @@ class LowRankStructure(CovarianceStructure):
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"any precisions", "marginal variances", "added noise"}
     )
+
+    keeps_latents: ClassVar[bool] = False
 
     def __init__(self, points: Any) -> None:
         self.points = points
@@ -51,15 +71,24 @@ class LowRankStructure(CovarianceStructure):
         self, kernel: Kernel, X: Any, jitter: float, offset_variance: float, gradient: bool
     ) -> LowRankCovariance:
         """Return the covariance of one chain; see `CovarianceStructure.covariance`."""
-        cross = self._cross_kernel(kernel, X, rescales=not offset_variance)
+        cross = self.cross_kernel(kernel, X, rescales=not offset_variance)
         return LowRankCovariance(cross, jitter, offset_variance)
 
-    def _cross_kernel(self, kernel: Kernel, X: Any, rescales: bool) -> CrossKernel:
+    def cross_kernel(self, kernel: Kernel, X: Any, rescales: bool = True) -> CrossKernel:
+        """Return a kernel between rows and the points, in the fastest way that there is."""
         form = fast_form(kernel, X)
         if form is None:
             return AnyCrossKernel(kernel, X, self.points, rescales)
         rows, points = (np.asarray(inputs, dtype=np.float64) for inputs in (X, self.points))
         return StationaryCrossKernel(form, rows, points, rescales)
+
+    def n_kept(self, n_latent: int) -> int:
+        """Return the number of points: draws keep the latent function there."""
+        return len(self.points)
+
+    def conditioned_on(self, X: Any) -> PointsAndRows:
+        """Return the points, at which draws know the latent function, and the rows."""
+        return PointsAndRows(self.points, X)
 
     def memory(self, kernel: Kernel, X: Any, gradient: bool) -> float:
         """Return the bytes that a chain needs beside its draws, at most about that many."""
