@@ -8,6 +8,7 @@ from ._dense_structure import DenseStructure, make_covariance
 from ._factor import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
 from ._grid import GridCovariance, GridStructure, separable_form
 from ._grid_factor import GridFactor, GridPseudoPosterior, GridPseudoPosteriorFactory
+from ._inducing_points import Certificate, certificate, greedy_points, variance_left
 from ._kernel_call import covariances, variances
 from ._kernel_checks import (
     check_hyperparameters,
@@ -27,6 +28,7 @@ from ._structure import CovarianceStructure
 
 __all__ = [
     "AnyPseudoPosterior",
+    "Certificate",
     "CholeskyFactor",
     "Covariance",
     "CovarianceStructure",
@@ -51,11 +53,13 @@ __all__ = [
     "PseudoPosteriorFactory",
     "PseudoPosteriorWithVariances",
     "StationaryCovariance",
+    "certificate",
     "check_hyperparameters",
     "check_kernel",
     "check_kernel_call",
     "covariances",
     "describe_fault",
+    "greedy_points",
     "grid_memory",
     "has_gradient",
     "make_covariance",
@@ -63,6 +67,7 @@ __all__ = [
     "root_of_points",
     "separable_form",
     "split_white_noise",
+    "variance_left",
     "variances",
     "working_memory",
 ]
