@@ -52,7 +52,7 @@ def _squared_exponential(distance: Array, scratch: Array) -> None:
 
 #: nu -> what overwrites the tabulated distance (see StationaryForm.distance_factor) by
 #: the correlation.
-_CORRELATIONS: dict[float, Callable[[Array, Array], None]] = {
+CORRELATIONS: dict[float, Callable[[Array, Array], None]] = {
     0.5: _matern12,
     1.5: _matern32,
     2.5: _matern52,
@@ -100,7 +100,7 @@ class StationaryCovariance(DenseCovariance):
         self._views = [self._triangle.matrix_views(buffer) for buffer in self._buffers]
         self._derivatives: CorrelationDerivatives | None = None
         if gradient:
-            correlate = _CORRELATIONS[form.nu]
+            correlate = CORRELATIONS[form.nu]
             self._derivatives = CorrelationDerivatives(
                 X, form.nu, form.distance_factor, correlate, self._triangle
             )
@@ -155,7 +155,7 @@ class StationaryCovariance(DenseCovariance):
 
     def _fill(self, slot: int, weights: Array, axis: int | None) -> None:
         """Write the correlations into the lower triangle of a buffer."""
-        correlate = _CORRELATIONS[self._form.nu]
+        correlate = CORRELATIONS[self._form.nu]
         write_distances = self._distances.writer(weights, axis)
         runs = zip(self._work, self._views[slot], strict=True)
         for number, ((work, scratch, sources), targets) in enumerate(runs):

@@ -141,7 +141,7 @@ class PosteriorDraws:
                     delayed(self._moments)(d, X[rows]) for d in range(len(self))
                 )
             mean, variance = (np.array(part) for part in zip(*each, strict=True))
-            _check_no_overflow(self._kernel, start, mean, variance)
+            check_no_overflow(self._kernel, start, mean, variance)
             yield rows, mean, np.maximum(variance, 0.0)
 
     def _moments(self, draw: int, X: Any) -> tuple[Array, Array]:
@@ -164,7 +164,7 @@ class PosteriorDraws:
             kernel, cross = self._project(draw, X, mean)
             covariance = covariances(kernel, X) - cross.T @ cross
         for part in (np.diagonal(covariance), covariance):  # the row at fault, if it is one
-            _check_no_overflow(self._kernel, 0, mean, part)
+            check_no_overflow(self._kernel, 0, mean, part)
         return mean, covariance
 
     def n_drawn(self, X: Any) -> int:
@@ -296,7 +296,7 @@ def _square_root(covariance: Array) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
 
 
-def _check_no_overflow(kernel: Kernel, first_row: int, mean: Array, variance: Array) -> None:
+def check_no_overflow(kernel: Kernel, first_row: int, mean: Array, variance: Array) -> None:
     """Raise an error where predictions are not finite; rows of X are along their last axis."""
     finite = np.isfinite(mean).reshape(-1, mean.shape[-1]).all(axis=0)
     finite &= np.isfinite(variance).reshape(-1, variance.shape[-1]).all(axis=0)

@@ -79,20 +79,22 @@ def _difference_of_sizes(trace: Trace, model: LatentGaussianModel) -> str:
     if names != own_names:
         return f"it has the hyperparameters {names}, the model has {own_names}"
     n_latent = trace.latent.shape[-1]
-    if n_latent != model.n_latent:
-        return f"it has {n_latent} latent variables, the model has {model.n_latent}"
+    if n_latent != model.n_kept:
+        return f"it has {n_latent} latent variables, the model has {model.n_kept}"
     return ""
 
 
 def _difference_of_densities(trace: Trace, model: LatentGaussianModel) -> str:
     """Say which density of the first chain's last draw is not the model's."""
     theta, latent = trace.theta[0, -1], trace.latent[0, -1]
-    then = float(trace.log_likelihood[0, -1])
-    with np.errstate(all="ignore"):
-        prior = model.layout.log_prior(theta)
-        now = model.likelihood.log_likelihood(latent, model.layout.likelihood_params(theta))
+    prior = model.layout.log_prior(theta)
     if not math.isclose(prior, trace.layout.log_prior(theta), rel_tol=_SMALL, abs_tol=_SMALL):
         return "the priors differ"
+    if not model.structure.keeps_latents:
+        return ""  # without f there is nothing that could be computed again
+    then = float(trace.log_likelihood[0, -1])
+    with np.errstate(all="ignore"):
+        now = model.likelihood.log_likelihood(latent, model.layout.likelihood_params(theta))
     if not math.isclose(now, then, rel_tol=_SMALL, abs_tol=_SMALL):
         return f"{_told('log L(f)', then, now)}: the likelihood or its data differ"
     then = float(trace.complete_data_log_likelihood[0, -1]) - then
