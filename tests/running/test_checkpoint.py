@@ -343,7 +343,7 @@ def test_copied_directory_is_taken(saved, tmp_path, count):
         (lambda path: (path / "checkpoint.json").write_text("{"), "cannot be read"),
         (lambda path: (path / "checkpoint.json").write_text("[]"), "cannot be read"),
         (lambda path: edit(path / "checkpoint.json", entropy="x"), "cannot be read"),
-        (lambda path: edit(path / "checkpoint.json", format=99), "its format is 99, not 3"),
+        (lambda path: edit(path / "checkpoint.json", format=99), "its format is 99, not 4"),
     ],
 )
 def test_damaged_descriptions(saved, tmp_path, damage, words):
