@@ -60,7 +60,7 @@ def check_memory(n_latent: int, working: float, n_stored: int, limit: float | No
     working : float
         Bytes that all chains that run at the same time need beside their draws.
     n_stored : int
-        Draws of latent functions that are kept in all.
+        Latent values that are kept in all draws.
     limit : float or None
         In gigabytes.
 
@@ -72,7 +72,7 @@ def check_memory(n_latent: int, working: float, n_stored: int, limit: float | No
     if limit is None:
         return
     # The draws of all chains are copied into one array.
-    draws = 2.0 * 8.0 * n_stored * n_latent
+    draws = 2.0 * 8.0 * n_stored
     if (working + draws) / 1e9 > limit:
         raise ValueError(
             f"{n_latent} distinct rows need about {(working + draws) / 1e9:.3g} gigabytes, more "

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel
 
-from .._covariance import CovarianceStructure, DenseStructure, GridStructure
+from .._covariance import CovarianceStructure, GridStructure
 from .._grid import Grid, find_grid
 from .._sampling._settings import SamplerSettings
 from ..likelihoods import Likelihood
@@ -35,12 +35,12 @@ FEWEST_ROWS_PER_COORDINATE = 3
 
 def training_structure(
     representation: str | float, update: Any, kernel: Kernel, X: Any
-) -> tuple[CovarianceStructure, Any, NDArray[np.intp]]:
-    """Return the structure of a covariance, its inputs, and which of these each row is.
+) -> tuple[GridStructure | None, Any, NDArray[np.intp]]:
+    """Return a grid, its points, and which of these each row is; None and the rows if there is none.
 
-    It is a grid where the rows take up at least half of one (`find_grid`), the covariance is a
+    There is one where the rows take up at least half of one (`find_grid`), the covariance is a
     Kronecker product on it, and the representation works there; with "auto", where that is also
-    worth it (`pays`). The inputs are then all points of the grid, and otherwise the rows.
+    worth it (`pays`).
 
     Parameters
     ----------
@@ -64,7 +64,12 @@ def training_structure(
             is_wanted = supports(structure, representation_class(representation))
         if is_wanted and structure.fits(kernel, integrates_mean=False):
             return structure, grid.points(), places
-    return DenseStructure(), X, np.arange(len(X))
+    return None, X, np.arange(len(X))
+
+
+def is_exact(n_inducing: Any) -> bool:
+    """Return whether the estimators' `n_inducing` leaves room for a grid: "auto" or None."""
+    return n_inducing is None or (isinstance(n_inducing, str) and n_inducing == "auto")
 
 
 def pays(grid: Grid, n_rows: int, update: Any) -> bool:

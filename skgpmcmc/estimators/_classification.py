@@ -153,6 +153,7 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         multi_class: str = "one_vs_rest",
         representation: str | float = "auto",
         hyperparameter_update: Any = "auto",
+        n_inducing: Any = "auto",
         n_latent_updates: int = 10,
         priors: dict | None = None,
         n_chains: int = 4,
@@ -177,6 +178,7 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         self.multi_class = multi_class
         self.representation = representation
         self.hyperparameter_update = hyperparameter_update
+        self.n_inducing = n_inducing
         self.n_latent_updates = n_latent_updates
         self.priors = priors
         self.n_chains = n_chains

@@ -13,6 +13,7 @@ import numpy
 import scipy
 import sklearn
 
+from .._linalg import Array
 from .._messages import warn_user
 from .._model._model import LatentGaussianModel
 from .._running._chains import run_groups
@@ -134,6 +135,7 @@ def fit_chains(
     estimator: Any,
     models: Sequence[Sequence[LatentGaussianModel]],
     settings: SamplerSettings,
+    theta: Array | None = None,
 ) -> tuple[list[list[Trace]], End]:
     """Run all chains of a fit, and set what a later fit can continue.
 
@@ -145,6 +147,8 @@ def fit_chains(
         See `run_groups`.
     settings : SamplerSettings
         How the chains run.
+    theta : ndarray of shape (n_groups, n_chains, n_parameters), optional
+        See `run_groups`.
 
     Returns
     -------
@@ -169,6 +173,7 @@ def fit_chains(
             n_chains=estimator.n_chains,
             random_state=estimator.random_state,
             n_jobs=estimator.n_jobs,
+            theta=theta,
             previous=previous,
             checkpoint=_checkpoint(estimator.checkpoint, continuation),
             listeners=listeners,

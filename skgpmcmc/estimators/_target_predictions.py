@@ -39,11 +39,13 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
     _split: NoiseSplit
 
     def _all_posterior_draws(self) -> list[PosteriorDraws]:
-        if not is_usable("marginal", self._likelihood):
+        structure = self._structure
+        # Where draws keep something smaller than the latent variables, that is quicker.
+        if not (structure.keeps_latents and is_usable("marginal", self._likelihood)):
             return super()._all_posterior_draws()
-        draws = predictions_of(self._structure).from_gaussian(
+        draws = predictions_of(structure).from_gaussian(
             self._latent_kernel,
-            self._structure.conditioned_on(self.X_train_),
+            structure.conditioned_on(self.X_train_),
             self.trace_,
             self._likelihood,
             self._jitter,
