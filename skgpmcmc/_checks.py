@@ -116,8 +116,8 @@ def as_floats(name: str, values: Any) -> NDArray:
         refuse_missing(name, "it", array)
     numbers = None if array is None else _to_floats(array)
     if numbers is None:
-        shown = values if array is None else array.tolist()
-        raise ValueError(f"{name} must be real numbers; got {reprlib.repr(shown)}.")
+        came = values if array is None else array.tolist()
+        raise ValueError(f"{name} must be real numbers; got {reprlib.repr(came)}.")
     elements = as_elements(values)
     if elements is not None:
         refuse_inexact(name, "it", elements, _ROUND)
@@ -139,7 +139,7 @@ def refuse_text(name: str, values: Any) -> None:
     if isinstance(values, str | bytes):
         raise TypeError(
             f"{name} must be an array, a list or a data frame; got the string "
-            f"{reprlib.repr(values)}. Read the data first, such as by pandas.read_csv."
+            f"{reprlib.repr(plain(values))}. Read the data first, such as by pandas.read_csv."
         )
 
 
@@ -203,7 +203,7 @@ def _columns(values: Any) -> Iterator[tuple[str, NDArray]]:
     for name, column in _named_columns(values):
         array = as_elements(column)
         if array is not None:
-            yield "it" if name is None else f"column {name!r}", array
+            yield "it" if name is None else f"column {shown(name)}", array
 
 
 def _named_columns(values: Any) -> Iterable[tuple[Any, Any]]:
@@ -363,6 +363,20 @@ def _shown(value: Any) -> str:
     return digits or f"a number of {int(value).bit_length()} bits"
 
 
+def shown(value: Any) -> str:
+    """Return a value as the user would write it: scalars of numpy as those of Python."""
+    return repr(plain(value))
+
+
+def plain(value: Any) -> Any:
+    """Return scalars of numpy as those of Python, also in lists and tuples; all else as it is."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if type(value) in (list, tuple):
+        return type(value)(map(plain, value))
+    return value
+
+
 def as_random_state(random_state: Any) -> np.random.RandomState:
     """Return scikit-learn's source of randomness; raise a ValueError that says what that is."""
     try:
@@ -370,23 +384,22 @@ def as_random_state(random_state: Any) -> np.random.RandomState:
     except ValueError:
         raise ValueError(
             "random_state must be None, a whole number from 0 to 2**32 - 1, or a "
-            f"numpy.random.RandomState; got {random_state!r}."
+            f"numpy.random.RandomState; got {shown(random_state)}."
         ) from None
 
 
 def check_whole(name: str, value: Any, least: int) -> None:
     """Raise a ValueError unless the value is a whole number, and large enough."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number, at least {least}; got {value!r}.")
+        raise ValueError(f"{name} must be a whole number, at least {least}; got {shown(value)}.")
 
 
 def check_vector(values: Any, name: str, length: int | None = None) -> NDArray:
     """Return ``values`` as a finite float vector of the given length, or say what is wrong."""
     vector = as_floats(name, values)
     if vector.ndim != 1 or vector.size == 0:
-        raise ValueError(
-            f"{name} must be one-dimensional with at least one element; got shape {vector.shape}."
-        )
+        came = f"shape {vector.shape}" if vector.ndim else shown(values)
+        raise ValueError(f"{name} must be one-dimensional with at least one element; got {came}.")
     if length is not None and vector.size != length:
         raise ValueError(
             f"{name} has {vector.size} elements but y has {length}; pass one per observation."

@@ -41,11 +41,18 @@ _P_VALUE_ERROR = 1.2
 Transition = Callable[[LatentGaussianModel, Workspace, LatentState, np.random.Generator], Chain]
 
 
-def iterations(settings: SamplerSettings, frozen: Any = None, n: int = 2) -> Transition:
-    """Return the transition that n iterations of a chain make, what it has adapted given."""
+def iterations(
+    settings: SamplerSettings, frozen: Any = None, n: int = 2, step_size: float | None = None
+) -> Transition:
+    """Return the transition that n iterations of a chain make, what it has adapted given.
+
+    The steps of trajectories have a size of their own where one is given.
+    """
 
     def transition(model, workspace, state, rng):
         chain = Chain(workspace, settings, rng, state, frozen)
+        if step_size is not None:
+            chain.trajectories.tuner._set_step(step_size)
         for _ in range(n):
             chain.iterate()
         return chain

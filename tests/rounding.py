@@ -67,7 +67,8 @@ def moment_bounds(draws, X):
     """
     bounds = np.empty((2, len(draws), len(X)))
     for d in range(len(draws)):
-        kernel, v = draws._project(d, X, np.empty(len(X)))
+        given = draws._given(d)
+        kernel, v = given.cross.kernel, given.project(X, np.empty(len(X)))
         lower = np.tril(draws._factor(kernel, d))
         w = np.linalg.solve(lower, draws._values[d] - draws._mean[d])
         # The bound of E is elementwise: hence Frobenius' norm of L, not the spectral one.
@@ -99,3 +100,4 @@ def remember_moments(monkeypatch):
         return mean, variance
 
     monkeypatch.setattr(PosteriorDraws, "_moments", moments)
+    monkeypatch.setattr(PosteriorDraws, "_means", lambda *which: moments(*which)[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._base import AnyPseudoPosterior, Covariance, Factor, PseudoPosteriorWithVariances
+from ._cross import CrossCovariance, CrossCovariances
 from ._dense import DenseCovariance, KernelCovariance
 from ._dense_structure import DenseStructure, make_covariance
 from ._factor import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
@@ -33,6 +34,7 @@ __all__ = [
     "Covariance",
     "CovarianceStructure",
     "CrossCovariance",
+    "CrossCovariances",
     "CrossKernel",
     "DenseCovariance",
     "DenseStructure",

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from .. import _linalg
+from .._checks import shown
 from .._grid import Grid
 from .._linalg import Array
 from ._base import Covariance, PseudoPosteriorGradient
@@ -73,6 +74,8 @@ class GridStructure(CovarianceStructure):
     alternatives: ClassVar[tuple[CovarianceStructure, ...]] = (DenseStructure(),)
 
     def __init__(self, grid: Grid) -> None:
+        if not isinstance(grid, Grid):
+            raise TypeError(f"grid must be a Grid, the points of the model; got {shown(grid)}.")
         self.grid = grid
 
     def check_inputs(self, X: Any) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_array
 
-from .._checks import check_container, check_rows_of_numbers
+from .._checks import check_container, check_rows_of_numbers, plain, refuse_text, shown
 from .._covariance import check_hyperparameters
 
 
@@ -29,7 +29,7 @@ def check_kernel_of(kernel: Any) -> None:
         hint = " Give an instance of the class." if isinstance(kernel, type) else ""
         raise TypeError(
             "kernel must be a kernel of sklearn.gaussian_process.kernels, such as RBF(), or one "
-            f"derived from its class Kernel; got {kernel!r}.{hint}"
+            f"derived from its class Kernel; got {shown(kernel)}.{hint}"
         )
     check_hyperparameters(kernel)
 
@@ -47,11 +47,12 @@ def as_inputs(kernel: Kernel, X: Any) -> Any:
     Raises
     ------
     TypeError
-        For no sequence; for dates, where the kernel takes rows of numbers.
+        For no sequence; for strings and dates, where the kernel takes rows of numbers.
     ValueError
         For anything but rows of finite numbers, where the kernel takes such.
     """
     if kernel.requires_vector_input:
+        refuse_text("X", X)
         check_rows_of_numbers("X", X)
         try:
             X = check_array(X, dtype=np.float64, input_name="X")
@@ -63,7 +64,7 @@ def as_inputs(kernel: Kernel, X: Any) -> Any:
         return X
     check_container("X", X)
     if not (hasattr(X, "__len__") and hasattr(X, "__getitem__")):
-        raise TypeError(f"X must be a sequence of inputs for the kernel {kernel}; got {X!r}.")
+        raise TypeError(f"X must be a sequence of inputs for the kernel {kernel}; got {shown(X)}.")
     return X
 
 
@@ -73,13 +74,13 @@ def _shown(X: Any) -> str:
         shape = np.shape(X)
     except ValueError:  # rows of several lengths
         shape = ()
-    return f"an array of shape {shape}" if shape else reprlib.repr(X)
+    return f"an array of shape {shape}" if shape else reprlib.repr(plain(X))
 
 
 def check_mean(mean: Any) -> None:
     """Raise a ValueError unless it is the name of a prior mean."""
     if not isinstance(mean, str) or mean not in ("zero", "constant"):
-        raise ValueError(f"mean must be 'zero' or 'constant'; got {mean!r}.")
+        raise ValueError(f"mean must be 'zero' or 'constant'; got {shown(mean)}.")
 
 
 def check_jitter(jitter: Any) -> None:
@@ -87,7 +88,7 @@ def check_jitter(jitter: Any) -> None:
     is_number = isinstance(jitter, Real) and not isinstance(jitter, bool)
     if not is_number or not 0.0 <= jitter < math.inf:
         raise ValueError(
-            f"jitter must be a finite number, zero or larger, such as 1e-6; got {jitter!r}."
+            f"jitter must be a finite number, zero or larger, such as 1e-6; got {shown(jitter)}."
         )
 
 

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from .. import _linalg
 from .._checks import check_whole
-from .._covariance import covariances, variances
+from .._covariance import CrossCovariances, covariances
 from .._covariance._memory import check_prediction_memory
 from .._linalg import Array
 from ..likelihoods import Likelihood
 from ..trace import Trace
+from ._conditional import Conditional
 
 # Rows of X are taken in chunks whose largest arrays fit in this many bytes.
 CHUNK_BYTES = 2**26
+# What is made of a draw is kept for later predictions, for as many draws as fit in this many bytes.
+CACHE_BYTES = 2**28
 # Relative to the diagonal. Noise keeps the covariance positive definite, mostly.
 _JITTER_BESIDE_NOISE = 1e-12
 # Numbers at a time for each pair of rows, measured: the kernel's call, the covariance and what is
 # taken off it, or the covariance, its eigenvectors and LAPACK's workspace.
 NUMBERS_PER_PAIR = 7
+# Into so many parts the draws of a thread are split, so that none waits long for the others.
+_PARTS_OF_A_THREAD = 4
 
 
 class PosteriorDraws:
@@ -73,6 +79,12 @@ class PosteriorDraws:
         self._values = values
         self._noise = noise
         self._jitter = jitter
+        self._known: dict[int, Conditional] = {}
+
+    @functools.cached_property
+    def _cross(self) -> CrossCovariances:
+        """Return the covariances of new inputs and the latent variables."""
+        return CrossCovariances(self._kernel, self._X)
 
     @classmethod
     def from_trace(
@@ -111,6 +123,11 @@ class PosteriorDraws:
     def __len__(self) -> int:
         return len(self.theta)
 
+    @staticmethod
+    def numbers_of_draw(X: Any) -> int:
+        """Return about how many numbers are made of a draw, and worked through for a new row."""
+        return len(X) ** 2
+
     def chunks(self, X: Any) -> Iterator[tuple[slice, Array, Array]]:
         """Yield rows of X, and mean and variance of f there given each draw.
 
@@ -130,26 +147,52 @@ class PosteriorDraws:
         ValueError
             If they overflow.
         """
-        n_at_once = effective_n_jobs(self.n_jobs)
-        size = max(1, CHUNK_BYTES // (8 * n_at_once * max(self._values.shape)))
-        for start in range(0, len(X), size):
-            rows = slice(start, min(start + size, len(X)))
-            # Threads share the inputs, and the work is in exponentials and triangular solves,
-            # of which BLAS' own threads gain nothing.
-            with threadpool_limits(1, user_api="blas"):
-                each = Parallel(n_at_once, require="sharedmem")(
-                    delayed(self._moments)(d, X[rows]) for d in range(len(self))
-                )
-            mean, variance = (np.array(part) for part in zip(*each, strict=True))
-            check_no_overflow(self._kernel, start, mean, variance)
-            yield rows, mean, np.maximum(variance, 0.0)
+        for rows in self._row_chunks(len(X)):
+            mean, variance = self._of_each_draw(self._moments, X[rows], 2)
+            check_no_overflow(self._kernel, rows.start, mean, variance)
+            yield rows, mean, np.maximum(variance, 0.0, out=variance)
+
+    def mean_chunks(self, X: Any) -> Iterator[tuple[slice, Array]]:
+        """Yield rows of X, and the mean of f there given each draw; see `chunks`."""
+        for rows in self._row_chunks(len(X)):
+            (mean,) = self._of_each_draw(self._means, X[rows], 1)
+            check_no_overflow(self._kernel, rows.start, mean)
+            yield rows, mean
+
+    def _row_chunks(self, n_rows: int) -> Iterator[slice]:
+        """Yield rows whose arrays fit in CHUNK_BYTES."""
+        size = max(1, CHUNK_BYTES // (8 * effective_n_jobs(self.n_jobs) * max(self._values.shape)))
+        for start in range(0, n_rows, size):
+            yield slice(start, min(start + size, n_rows))
+
+    def _of_each_draw(self, compute: Callable[[int, Any], Any], X: Any, n_results: int) -> Array:
+        """Return what a function of a draw and X returns, (n_results, n_draws, n_rows).
+
+        In threads, which share the inputs. The work is in exponentials and products of blocks, of
+        which BLAS' own threads gain nothing.
+        """
+        results = np.empty((n_results, len(self), len(X)))
+        n_at_once = min(effective_n_jobs(self.n_jobs), len(self))
+        n_parts = 1 if n_at_once == 1 else min(_PARTS_OF_A_THREAD * n_at_once, len(self))
+
+        def write(draws: Iterable[int]) -> None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                for draw in draws:
+                    results[:, draw] = compute(draw, X)
+
+        with _thread_pools().limit(limits=1, user_api="blas"):
+            Parallel(n_at_once, require="sharedmem")(
+                delayed(write)(range(part, len(self), n_parts)) for part in range(n_parts)
+            )
+        return results
+
+    def _means(self, draw: int, X: Any) -> Array:
+        """Return the mean of f at each row of X, given one draw."""
+        return self._given(draw).means(X)
 
     def _moments(self, draw: int, X: Any) -> tuple[Array, Array]:
         """Return mean and variance of f at each row of X, given one draw."""
-        mean = np.empty(len(X))
-        with np.errstate(over="ignore", invalid="ignore"):
-            kernel, cross = self._project(draw, X, mean)
-            return mean, variances(kernel, X) - np.einsum("ij,ij->j", cross, cross)
+        return self._given(draw).moments(X)
 
     def joint(self, X: Any, draw: int) -> tuple[Array, Array]:
         """Return mean and covariance of f at all rows of X together, given one draw.
@@ -161,8 +204,9 @@ class PosteriorDraws:
         """
         mean = np.empty(len(X))
         with np.errstate(over="ignore", invalid="ignore"):
-            kernel, cross = self._project(draw, X, mean)
-            covariance = covariances(kernel, X) - cross.T @ cross
+            given = self._given(draw)
+            cross = given.project(X, mean)
+            covariance = covariances(given.cross.kernel, X) - cross.T @ cross
         for part in (np.diagonal(covariance), covariance):  # the row at fault, if it is one
             check_no_overflow(self._kernel, 0, mean, part)
         return mean, covariance
@@ -182,16 +226,21 @@ class PosteriorDraws:
         normal = rng.standard_normal((len(X), n))
         return mean[:, np.newaxis] + _square_root(covariance) @ normal
 
-    def _project(self, draw: int, X: Any, mean: Array) -> tuple[Kernel, Array]:
-        """Write the means at X; return the kernel of a draw, and L^-1 k(X_train, X)."""
-        kernel = self._kernel.clone_with_theta(self.theta[draw, : self._kernel.n_dims])
-        lower = self._factor(kernel, draw)
+    def _given(self, draw: int) -> Conditional:
+        """Return the distribution of f given one draw; of the first ones it is kept."""
+        given = self._known.get(draw)
+        if given is None:
+            given = self._condition_on(draw)
+            n_kept = CACHE_BYTES // (8 * self.numbers_of_draw(self._X))
+            if draw < n_kept:
+                self._known[draw] = given
+        return given
+
+    def _condition_on(self, draw: int) -> Conditional:
+        cross = self._cross.at(self.theta[draw, : self._kernel.n_dims])
         offset = self._mean[draw]
-        whitened = _linalg.solve_lower(lower, self._values[draw] - offset)
-        cross = np.asfortranarray(covariances(kernel, self._X, X), dtype=np.float64)
-        cross = _linalg.solve_lower_matrix(lower, cross)
-        mean[:] = offset + np.einsum("i,ij->j", whitened, cross)
-        return kernel, cross
+        lower = self._factor(cross.kernel, draw)
+        return Conditional(cross, lower, self._values[draw] - offset, offset)
 
     def _factor(self, kernel: Kernel, draw: int) -> Array:
         """Return the Cholesky factor of the covariance of the values."""
@@ -211,7 +260,13 @@ class PosteriorDraws:
         )
 
 
-def evenly_spaced_draws(trace: Trace, max_draws: int) -> Array:
+@functools.cache
+def _thread_pools() -> ThreadpoolController:
+    """Return the thread pools of NumPy's and SciPy's BLAS: to find them takes milliseconds."""
+    return ThreadpoolController()
+
+
+def evenly_spaced_draws(trace: Trace, max_draws: int) -> NDArray[Any]:
     """Return which draws of all chains to use: at most `max_draws`, evenly spread."""
     check_whole("max_prediction_draws", max_draws, 1)  # it may be set after fit
     total = trace.n_chains * trace.n_draws
@@ -296,10 +351,10 @@ def _square_root(covariance: Array) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
 
 
-def check_no_overflow(kernel: Kernel, first_row: int, mean: Array, variance: Array) -> None:
+def check_no_overflow(kernel: Kernel, first_row: int, *moments: Array) -> None:
     """Raise an error where predictions are not finite; rows of X are along their last axis."""
-    finite = np.isfinite(mean).reshape(-1, mean.shape[-1]).all(axis=0)
-    finite &= np.isfinite(variance).reshape(-1, variance.shape[-1]).all(axis=0)
+    each = [np.isfinite(part).reshape(-1, part.shape[-1]).all(axis=0) for part in moments]
+    finite = np.logical_and.reduce(each)
     if not finite.all():
         raise ValueError(
             f"X cannot be predicted at: in row {first_row + np.argmin(finite)} the covariances of "

@@ -90,24 +90,52 @@ class GridPosteriorDraws(PosteriorDraws):
         self._grid = grid
         self._covariance = GridCovariance(form, grid, jitter)
 
+    @staticmethod
+    def numbers_of_draw(X: Grid) -> int:
+        """Return about how many operations each draw costs; see `PosteriorDraws`."""
+        return X.n * sum(X.shape)
+
     def chunks(self, X: Any) -> Iterator[tuple[slice, Array, Array]]:
         """Yield rows of X, and mean and variance of f there; see `PosteriorDraws.chunks`."""
-        per_row = max(len(self), self._grid.n // self._grid.shape[-1])
-        for start, stop in self._pieces(len(X), per_row):
-            rows = _Rows.of(X[start:stop])
-            as_grid = rows.form_grid(self._grid.shape)
-            mean = np.empty((len(self), stop - start))
+        for some, rows in self._row_pieces(X):
+            mean = np.empty((len(self), some.stop - some.start))
             variance = np.empty_like(mean)
             for d in range(len(self)):
                 kernel, factor = self._at(d)
                 factors = self._factors(kernel, factor, rows.axes)
+                mean[d] = self._mean_at(rows, d, factor, factors)
                 precision = (1.0 / factor.unit.values).reshape(self._grid.shape)
-                weights = precision * self._rotated(d, factor)
-                mean[d] = self._mean[d] + rows.multiply(weights, factors, as_grid)
                 squares = [columns**2 for columns in factors]
-                explained = factor.scale**2 * rows.multiply(precision, squares, as_grid)
-                variance[d] = variances(kernel, X[start:stop]) - explained
-            yield slice(start, stop), mean, np.maximum(variance, 0.0)
+                explained = factor.scale**2 * self._multiply(rows, precision, squares)
+                variance[d] = variances(kernel, X[some]) - explained
+            yield some, mean, np.maximum(variance, 0.0)
+
+    def mean_chunks(self, X: Any) -> Iterator[tuple[slice, Array]]:
+        """Yield rows of X, and the mean of f there; see `PosteriorDraws.mean_chunks`."""
+        for some, rows in self._row_pieces(X):
+            mean = np.empty((len(self), some.stop - some.start))
+            for d in range(len(self)):
+                kernel, factor = self._at(d)
+                factors = self._factors(kernel, factor, rows.axes)
+                mean[d] = self._mean_at(rows, d, factor, factors)
+            yield some, mean
+
+    def _row_pieces(self, X: Array) -> Iterator[tuple[slice, _Rows]]:
+        """Yield some rows of X at a time, and their coordinates."""
+        per_row = max(len(self), self._grid.n // self._grid.shape[-1])
+        for start, stop in self._pieces(len(X), per_row):
+            yield slice(start, stop), _Rows.of(X[start:stop])
+
+    def _mean_at(
+        self, rows: _Rows, draw: int, factor: GridFactor, factors: Sequence[Array]
+    ) -> Array:
+        """Return the means at some rows, given their covariances along each axis."""
+        precision = (1.0 / factor.unit.values).reshape(self._grid.shape)
+        weights = precision * self._rotated(draw, factor)
+        return np.asarray(self._mean[draw] + self._multiply(rows, weights, factors))
+
+    def _multiply(self, rows: _Rows, values: Array, factors: Sequence[Array]) -> Array:
+        return rows.multiply(values, factors, rows.form_grid(self._grid.shape))
 
     def joint(self, X: Any, draw: int) -> tuple[Array, Array]:
         """Return mean and covariance of f at all rows together; see `PosteriorDraws.joint`."""

@@ -22,6 +22,14 @@ PREDICTIONS: dict[type[CovarianceStructure], type[PosteriorDraws]] = {
 }
 
 
+#: Draws that predictions average over if nobody says how many: as many as together have at most
+#: this many numbers in their factors, but at least FEWEST_DRAWS, and at most all. A thousand rows
+#: then take a second or a few. It does not depend on the rows that are predicted: neither does the
+#: prediction of a row on the others.
+MOST_NUMBERS = 50_000_000
+FEWEST_DRAWS = 200
+
+
 def predictions_of(structure: CovarianceStructure) -> type[PosteriorDraws]:
     """Return the class that predicts, given draws of a model with this structure.
 
@@ -67,3 +75,19 @@ def posterior_draws(
     """
     known = structure.conditioned_on(X)
     return predictions_of(structure).from_trace(kernel, known, trace, jitter, max_draws)
+
+
+def draws_within_budget(structure: CovarianceStructure, X: Any, n_functions: int) -> int:
+    """Return how many draws have at most MOST_NUMBERS numbers in their factors.
+
+    Parameters
+    ----------
+    structure : CovarianceStructure
+        Of the model that was sampled.
+    X : array-like of length n_latent
+        Inputs of the latent variables.
+    n_functions : int
+        Latent functions.
+    """
+    numbers = predictions_of(structure).numbers_of_draw(structure.conditioned_on(X))
+    return int(MOST_NUMBERS // (n_functions * numbers))

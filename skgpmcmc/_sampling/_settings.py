@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import check_whole
+from .._checks import check_whole, shown
 from .._linalg import Array
 from .._model._layout import ParameterLayout
 from ..representations import (
@@ -114,7 +114,7 @@ class SamplerSettings:
         for name in _SWITCHES:
             value = getattr(self, name)
             if not isinstance(value, bool | np.bool_):
-                raise ValueError(f"{name} must be True or False; got {value!r}.")
+                raise ValueError(f"{name} must be True or False; got {shown(value)}.")
         self._check_update()
 
     def _check_numbers(self) -> None:
@@ -131,7 +131,7 @@ class SamplerSettings:
             is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
             if value is not None and not (is_number and 0.0 < value < math.inf):
                 raise ValueError(
-                    f"{name} must be None or a positive, finite number; got {value!r}."
+                    f"{name} must be None or a positive, finite number; got {shown(value)}."
                 )
 
     def _check_update(self) -> None:
@@ -140,7 +140,7 @@ class SamplerSettings:
         if proposal is not None and (isinstance(proposal, type) or not callable(proposal)):
             raise TypeError(
                 "proposal must be None or a callable that takes (theta, rng), such as "
-                f"skgpmcmc.updates.RandomWalk(0.1); got {proposal!r}."
+                f"skgpmcmc.updates.RandomWalk(0.1); got {shown(proposal)}."
             )
         if proposal is not None and (self.hamiltonian or kind.updates_latents_jointly):
             raise ValueError(

@@ -65,6 +65,8 @@ class SummaryTable(TextTable):
     (0.5, ['length_scale'])
     """
 
+    _remark = ""
+
     def __init__(self, rows: Mapping[str, Mapping[str, float]]) -> None:
         super().__init__({name: dict(row) for name, row in rows.items()})
 
@@ -86,7 +88,7 @@ class SummaryTable(TextTable):
         return [TextColumn("", list(self)), *numbers, TextColumn("", marks)]
 
     def _note(self) -> str:
-        return _NOTE if self.flagged() else ""
+        return "\n".join(filter(None, [_NOTE if self.flagged() else "", self._remark]))
 
 
 def _is_doubtful(row: Mapping[str, float]) -> bool:
@@ -157,6 +159,7 @@ def with_quantiles(
     table: Mapping[str, Mapping[str, float]],
     draws_by_name: Mapping[str, ArrayLike],
     quantiles: FloatArray,
+    remark: str = "",
 ) -> SummaryTable:
     """Return a table with quantiles after mean and standard deviation.
 
@@ -168,6 +171,8 @@ def with_quantiles(
         What `summarize` was given.
     quantiles : ndarray of shape (n_quantiles,)
         Probabilities in [0, 1]: 0.05 is the column ``"5%"``.
+    remark : str
+        What is said below the table.
     """
     labels = [f"{100.0 * q:.10g}%" for q in quantiles]
     rows = {}
@@ -175,7 +180,9 @@ def with_quantiles(
         values = np.quantile(chains, quantiles).tolist()
         start = {"mean": row["mean"], "sd": row["sd"]}
         rows[name] = start | dict(zip(labels, values, strict=True)) | dict(row)
-    return SummaryTable(rows)
+    result = SummaryTable(rows)
+    result._remark = remark
+    return result
 
 
 def _scalars(draws_by_name: Mapping[str, ArrayLike]) -> Iterator[tuple[str, FloatArray]]:

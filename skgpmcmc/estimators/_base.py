@@ -51,19 +51,24 @@ from ._pickling import from_plain, to_plain, with_structure
 from ._prior_table import PriorTable
 from ._reports import Reports, quantity_names
 from ._run import CallbackSupportMixin, End, fit_chains, with_callbacks
+from ._searches import interrupts_end_searches
 
 _DENSE = DenseStructure()
 
 
 def keeps_fitted(fit: Callable) -> Callable:
-    """Decorate `fit` so that, if it raises, the estimator stays as it was; end its callbacks."""
+    """Decorate `fit`: if it raises, the estimator stays as it was, and its callbacks end.
+
+    In a search Ctrl-C raises, too.
+    """
     fit_with_callbacks = with_callbacks(fit)
 
     @functools.wraps(fit)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(self.__dict__)
         try:
-            return fit_with_callbacks(self, *args, **kwargs)
+            with interrupts_end_searches():
+                return fit_with_callbacks(self, *args, **kwargs)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -95,7 +100,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         "max_rhat": [None, Interval(Real, 1, None, closed="neither")],
         "max_seconds": [None, Interval(Real, 0, None, closed="neither")],
         "thin": [Interval(Integral, 1, None, closed="left")],
-        "max_prediction_draws": [Interval(Integral, 1, None, closed="left")],
+        "max_prediction_draws": [None, Interval(Integral, 1, None, closed="left")],
         "memory_limit": [None, Interval(Real, 0, None, closed="neither")],
         "copy_X_train": ["boolean"],
         "warm_start": ["boolean"],

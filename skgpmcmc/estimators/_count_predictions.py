@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,57 @@ class CountPredictions(RegressorMixin, LatentPredictions):
                 *moments, params, exposure=exposure[rows]
             )
         return expected
+
+    def prediction_mcse(self, X: Any, exposure: Any = None) -> Array:
+        """Return the Monte Carlo standard error of the expected counts.
+
+        That is the standard deviation of the prediction over repeated runs of the chains: how
+        far it may be from that of endless chains. It says nothing of how far the truth may be:
+        for that see `predict_interval`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        exposure : float or array-like of shape (n_samples,), default=None
+            Zero or larger; 1 by default.
+
+        Returns
+        -------
+        mcse : ndarray of shape (n_samples,)
+            In the unit of `predict`. NaN where it is not defined: with fewer than 6 of the
+            draws used from each chain, and where all draws predict exactly the same.
+
+        Notes
+        -----
+        A prediction is a mean over draws: of the expectation given each draw. Its standard error is
+        sd / sqrt(ESS): the standard deviation of these over the square root of their effective
+        number, which takes the autocorrelation of the chains into account
+        (`skgpmcmc.diagnostics.mcse_mean`; Vehtari et al. 2021, and Flegal, Haran and Jones 2008
+        on such errors). It is that of the draws that are used, which `max_prediction_draws` may
+        make fewer than were drawn.
+        Where the rate is very uncertain its posterior is so skewed that few draws make up most of
+        the mean, and the error is larger than they tell.
+
+        Examples
+        --------
+        >>> from skgpmcmc import MCMCCoxProcessRegressor
+        >>> from skgpmcmc.datasets import load_coal_mining
+        >>> X, y = load_coal_mining(return_X_y=True)
+        >>> model = MCMCCoxProcessRegressor(n_warmup=50, n_draws=50, random_state=0).fit(X, y)
+        >>> bool((model.prediction_mcse(X[:3]) < 0.5).all())
+        True
+        """
+        X = self._validate_new(X)
+        return check_exposure(exposure, len(X), zero=True) * self._mcse_at(X)
+
+    def _conditional_predictions(self, X: Any) -> Iterator[tuple[slice, Array]]:
+        params = self._params()
+        for rows, mean, variance in self._posterior_draws()[0].chunks(X):
+            each = (part[:, np.newaxis] for part in (mean, variance, params))
+            given = zip(*each, strict=True)
+            likelihood = self._likelihood
+            yield rows, np.array([likelihood.predictive_mean(*g, exposure=1.0) for g in given])
 
     def predict_interval(self, X: Any, confidence_level: float = 0.9) -> Array:
         """Return central posterior intervals of the rate per unit of exposure.

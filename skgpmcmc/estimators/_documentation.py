@@ -25,8 +25,12 @@ max_seconds : float, default=None
     of the machine.
 thin : int, default=1
     Iterations for each kept draw.
-max_prediction_draws : int, default=200
-    Posterior draws, evenly spread, that predictions average over.
+max_prediction_draws : int or None, default=None
+    Posterior draws, evenly spread over chains and iterations, that predictions average over.
+    None: all of them where that takes little time, as it does up to 100 distinct training rows
+    and 5,000 draws; in general 5e7 / (rows**2 * latent functions) draws, at least 200, and
+    never more than there are. The number does not depend on the rows that are predicted. It may
+    be set after `fit`.
 memory_limit : float or None, default=8.0
     Gigabytes that the chains that run at the same time, and all draws, may take, and joint
     predictions later. If the estimate of `fit` or of a prediction exceeds it, a ValueError is

@@ -165,7 +165,7 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         max_rhat: float | None = 1.05,
         max_seconds: float | None = None,
         thin: int = 1,
-        max_prediction_draws: int = 200,
+        max_prediction_draws: int | None = None,
         memory_limit: float | None = 8.0,
         copy_X_train: bool = True,
         warm_start: bool = False,

@@ -101,6 +101,10 @@ Variables = dict[str, tuple[list[str], Any]]
 class Reports:
     """Methods of a fitted estimator that hand over its posterior."""
 
+    def _note_on_predictions(self) -> str:
+        """Return what is said of predictions below the summary."""
+        return ""
+
     def summary(self, quantiles: Any = (0.05, 0.5, 0.95)) -> SummaryTable:
         """Return a table of the posterior: a row for each scalar that was sampled.
 
@@ -118,7 +122,9 @@ class Reports:
             function at that training row (out of up to 50, evenly spread) where the chains agree
             least; and the complete-data log likelihood. They are those of ``diagnostics_``, but
             that elements of vectors are named after the columns of X where these have names, as
-            in ``"k2__length_scale[petal width]"``.
+            in ``"k2__length_scale[petal width]"``. Below stands the largest Monte Carlo error of
+            predictions at training rows, out of up to 50, evenly spread (`prediction_mcse`);
+            it is left out where that would take long (more than 500 distinct rows).
 
         Raises
         ------
@@ -202,7 +208,7 @@ class Reports:
 
 
 def summary_table(estimator: Any, quantiles: Array) -> SummaryTable:
-    """Return the diagnostics of a fitted estimator, with quantiles and readable names."""
+    """Return the diagnostics of a fitted estimator, with quantiles, readable names and a remark."""
     rows = dict(zip(quantity_names(estimator), estimator.diagnostics_.values(), strict=True))
     traces = [trace for group in estimator._traces for trace in group]
     draws = {
@@ -210,7 +216,7 @@ def summary_table(estimator: Any, quantiles: Array) -> SummaryTable:
         for number, trace in enumerate(traces)
         for name, values in trace.quantities().items()
     }
-    return with_quantiles(rows, draws, quantiles)
+    return with_quantiles(rows, draws, quantiles, estimator._note_on_predictions())
 
 
 def _groups(estimator: Any) -> dict[str, Variables]:

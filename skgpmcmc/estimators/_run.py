@@ -12,6 +12,7 @@ import joblib
 import numpy
 import scipy
 import sklearn
+from joblib import effective_n_jobs
 
 from .._linalg import Array
 from .._messages import warn_user
@@ -161,7 +162,8 @@ def fit_chains(
     previous = continuation.previous(estimator) if estimator.warm_start else None
     n_chains = estimator.n_chains * len(models)
     terminal = terminal_progress(n_chains) if estimator.verbose else None
-    listeners: list[Any] = [*chain_tasks(estimator, n_chains), SlowFit(n_chains)]
+    n_at_once = min(effective_n_jobs(estimator.n_jobs), n_chains)
+    listeners: list[Any] = [*chain_tasks(estimator, n_chains), SlowFit(n_chains, n_at_once)]
     if terminal is not None:
         listeners.append(terminal)
     looks = Looks(StoppingRule(estimator.min_ess, estimator.max_rhat), terminal)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
 from .._messages import warn_user
-from .._running._progress import Pace, Report, duration
+from .._running._progress import Report, duration
 
-# The pace of the first seconds says little: worker processes may still be starting.
+# Before that, reports are too few.
 _SECONDS_BEFORE_A_LOOK = 20.0
 _SECONDS_OF_A_LONG_FIT = 300.0
 # Most fits that stop when enough has been drawn need about so many draws of each chain.
@@ -20,32 +21,43 @@ class SlowFit:
 
     Parameters
     ----------
-    n_chains : int
-        Number of chains.
+    n_chains, n_at_once : int
+        Number of chains, and how many of them run at the same time.
     clock : callable
         Returns the time in seconds.
     """
 
-    def __init__(self, n_chains: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._pace = Pace(n_chains, clock)
+    def __init__(
+        self, n_chains: int, n_at_once: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._n_in_turn = n_chains / n_at_once
+        self._clock = clock
+        self._began = clock()
+        self._last: dict[int, tuple[float, int]] = {}
+        # Of an iteration, the least that was seen: chains wait for each other, and for workers.
+        self._seconds = math.inf
         self._has_warned = False
 
     def __call__(self, report: Report) -> None:
         """Take note of a report; warn if it is time for that."""
-        self._pace.note(report)
-        if self._has_warned or self._pace.seconds < _SECONDS_BEFORE_A_LOOK:
+        now = self._clock()
+        then, n_then = self._last.get(report.chain, (now, report.n_done))
+        self._last[report.chain] = now, report.n_done
+        if report.n_done > n_then:
+            self._seconds = min(self._seconds, (now - then) / (report.n_done - n_then))
+        is_early = now - self._began < _SECONDS_BEFORE_A_LOOK
+        if self._has_warned or is_early or math.isinf(self._seconds):
             return
-        usual = min(report.n_iterations, report.n_warmup + _USUAL_DRAWS)
-        least = self._pace.seconds + self._pace.seconds_left(usual)
-        most = self._pace.seconds + self._pace.seconds_left(report.n_iterations)
+        each = self._seconds * self._n_in_turn
+        least = each * min(report.n_iterations, report.n_warmup + _USUAL_DRAWS)
         if least > _SECONDS_OF_A_LONG_FIT:
             self._has_warned = True
             warn_user(
                 f"fit will take about {duration(least)} with {_USUAL_DRAWS} draws of each chain, "
-                f"and up to {duration(most)} with all that n_draws allows. Ways out: max_seconds, "
-                "n_jobs=-1 (chains run at the same time), fewer rows, a kernel with fewer "
-                "hyperparameters. verbose=1 shows how far the chains are; Ctrl-C ends the fit and "
-                "keeps what was drawn.",
+                f"and up to {duration(each * report.n_iterations)} with all that n_draws allows. "
+                "Ways out: max_seconds, n_jobs=-1 (chains run at the same time), fewer rows, a "
+                "kernel with fewer hyperparameters. verbose=1 shows how far the chains are; Ctrl-C "
+                "ends the fit and keeps what was drawn.",
                 UserWarning,
             )
 

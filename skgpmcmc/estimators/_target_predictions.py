@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from ._latent_predictions import (
     LatentPredictions,
     check_one_uncertainty,
     latent_covariance,
+    latent_mean,
     latent_moments,
 )
 
@@ -39,17 +41,15 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
     _split: NoiseSplit
 
     def _all_posterior_draws(self) -> list[PosteriorDraws]:
-        structure = self._structure
-        # Where draws keep something smaller than the latent variables, that is quicker.
-        if not (structure.keeps_latents and is_usable("marginal", self._likelihood)):
+        if not is_usable("marginal", self._likelihood):
             return super()._all_posterior_draws()
-        draws = predictions_of(structure).from_gaussian(
+        draws = predictions_of(self._structure).from_gaussian(
             self._latent_kernel,
-            structure.conditioned_on(self.X_train_),
+            self._structure.conditioned_on(self.X_train_),
             self.trace_,
             self._likelihood,
             self._jitter,
-            self.max_prediction_draws,
+            self._n_prediction_draws(),
         )
         return [draws]
 
@@ -107,11 +107,54 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
             mean, covariance = latent_covariance(draws, X)
             covariance[np.diag_indices(len(X))] += self._noise_variance()
             return self._y_mean + self._y_scale * mean, self._y_scale**2 * covariance
-        mean, variance = latent_moments(draws, X)
-        mean = self._y_mean + self._y_scale * mean
         if not return_std:
-            return mean
-        return mean, self._y_scale * np.sqrt(variance + self._noise_variance())
+            return self._y_mean + self._y_scale * latent_mean(draws, X)
+        mean, variance = latent_moments(draws, X)
+        std = self._y_scale * np.sqrt(variance + self._noise_variance())
+        return self._y_mean + self._y_scale * mean, std
+
+    def prediction_mcse(self, X: Any) -> Array:
+        """Return the Monte Carlo standard error of the predictive mean.
+
+        That is the standard deviation of the prediction over repeated runs of the chains: how
+        far it may be from that of endless chains. It says nothing of how far the truth may be:
+        for that see `predict(return_std=True)`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        mcse : ndarray of shape (n_samples,)
+            In the unit of `predict`. NaN where it is not defined: with fewer than 6 of the
+            draws used from each chain, and where all draws predict exactly the same.
+
+        Notes
+        -----
+        A prediction is a mean over draws: of the mean given each draw. Its standard error is
+        sd / sqrt(ESS): the standard deviation of these over the square root of their effective
+        number, which takes the autocorrelation of the chains into account
+        (`skgpmcmc.diagnostics.mcse_mean`; Vehtari et al. 2021, and Flegal, Haran and Jones 2008
+        on such errors). It is that of the draws that are used, which `max_prediction_draws` may
+        make fewer than were drawn.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skgpmcmc import MCMCGaussianProcessRegressor
+        >>> X = np.linspace(0.0, 6.0, 30)[:, None]
+        >>> y = np.sin(X[:, 0])
+        >>> model = MCMCGaussianProcessRegressor(n_warmup=100, n_draws=100, random_state=0)
+        >>> bool(model.fit(X, y).prediction_mcse([[1.5]])[0] < 0.01)
+        True
+        """
+        return self._mcse_at(self._validate_new(X))
+
+    def _conditional_predictions(self, X: Any) -> Iterator[tuple[slice, Array]]:
+        for rows, mean in self._posterior_draws()[0].mean_chunks(X):
+            yield rows, self._y_mean + self._y_scale * mean
 
     def predict_latent(
         self, X: Any, return_std: bool = False, return_cov: bool = False

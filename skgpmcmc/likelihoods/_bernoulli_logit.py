@@ -8,8 +8,9 @@ from scipy.special import log_expit, ndtr
 
 from ._base import Likelihood, Params
 from ._bernoulli import Bernoulli
-from ._logistic import MIXTURE_VARIANCES, MIXTURE_WEIGHTS, Logistic
+from ._logistic import Logistic
 from ._sites import Sites
+from .predictive._logistic_normal import MIXTURE_VARIANCES, MIXTURE_WEIGHTS
 
 # Where the normaliser is smaller, the mixture's absolute error of 1e-16 begins to count.
 _SMALLEST_NORMALISER = 1e-5
@@ -57,7 +58,7 @@ class BernoulliLogit(Logistic, Bernoulli):
         """Moment-matching sites; arguments as in `Likelihood.fit_sites`.
 
         For single labels the quadrature over the prior is done once and for all: the logistic
-        function is a mixture of probit functions (see `success_probability`), so the normaliser
+        function is a mixture of probit functions (see `logistic_normal_mean`), so the normaliser
         and its derivatives in the prior mean are sums over fixed nodes. Repeated or weighted
         labels, and labels that the prior all but rules out, take the generic quadrature.
         """

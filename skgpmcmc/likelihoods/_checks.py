@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._checks import as_floats, check_given, check_rows, check_vector
+from .._checks import as_floats, check_given, check_rows, check_vector, shown
 
 # Beyond it doubles are not whole numbers one apart.
 _LARGEST_COUNT = 2.0**53
@@ -105,7 +105,7 @@ def check_n_latent(n_latent: int | None, n_obs: int | None) -> None:
     if n_latent is None:
         return
     if not isinstance(n_latent, Integral) or isinstance(n_latent, bool) or n_latent < 1:
-        raise ValueError(f"n_latent must be a whole number, at least 1; got {n_latent!r}.")
+        raise ValueError(f"n_latent must be a whole number, at least 1; got {shown(n_latent)}.")
     if n_obs is not None and n_latent != n_obs:
         raise ValueError(
             f"n_latent={n_latent}, but y has {n_obs} elements, and without latent_index each has a "
@@ -132,6 +132,6 @@ def check_quantiles(quantiles: Any) -> NDArray:
     if values.ndim != 1 or not ((values >= 0.0) & (values <= 1.0)).all():
         raise ValueError(
             f"quantiles must be one number, or a list of numbers, between 0 and 1; got "
-            f"{quantiles!r}."
+            f"{shown(quantiles)}."
         )
     return values

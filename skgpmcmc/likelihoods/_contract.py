@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import shown
 from ._base import Likelihood
 from .predictive._distributions import DISTRIBUTIONS
 
@@ -44,7 +45,7 @@ def check_likelihood(likelihood: Likelihood) -> None:
     if support not in DISTRIBUTIONS:
         raise ValueError(
             f"{name}.support must be one of {', '.join(map(repr, DISTRIBUTIONS))}, what y can be; "
-            f"got {support!r}."
+            f"got {shown(support)}."
         )
     for method in _METHODS:
         _check_signature(f"{name}.{method}", getattr(likelihood, method))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.special import expit, wrightomega
 
-from .._checks import check_vector
+from .._checks import check_vector, shown
 from ._augmentation import GaussianGivenAuxiliaries, SiteLikelihood
 from ._base import Params
 from ._checks import check_counts, check_exposure, positive_or_none
@@ -292,5 +292,5 @@ def _check_dispersion(value: float | None) -> float | None:
     return positive_or_none(
         value,
         f"dispersion must be positive and finite, or None to sample it; got "
-        f"{value!r}. For counts without overdispersion use Poisson.",
+        f"{shown(value)}. For counts without overdispersion use Poisson.",
     )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from .._checks import check_vector
+from .._checks import check_vector, shown
 from ._additive_noise import AdditiveNoise
 from ._augmentation import GaussianGivenAuxiliaries, StudentTGivenPrecisions
 from ._base import Likelihood, Params
@@ -289,7 +289,7 @@ def _check_degrees_of_freedom(value: float | None) -> float | None:
     return positive_or_none(
         value,
         f"degrees_of_freedom must be a positive and finite number, or None to sample it; got "
-        f"{value!r}. For Gaussian noise use Gaussian.",
+        f"{shown(value)}. For Gaussian noise use Gaussian.",
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from .._checks import shown
 from ._families import (
     Truncated,
     constant_of,
@@ -235,7 +236,7 @@ class HyperPrior:
         """
         if not 0.0 <= probability <= 1.0:
             raise ValueError(
-                f"probability must be a number from 0 to 1, got {probability!r}. "
+                f"probability must be a number from 0 to 1, got {shown(probability)}. "
                 "Divide percentages by 100."
             )
         return float(self._quantile(probability))
@@ -319,7 +320,9 @@ def _natural_interval(
     limits = np.asarray(bounds, dtype=float)
     if limits.shape != (2,) or not limits[0] < limits[1] or (log_scale and limits[0] < 0.0):
         kind = "0 <= lower < upper" if log_scale else "lower < upper"
-        raise ValueError(f"The bounds for the {label} must be a pair with {kind}, got {bounds!r}.")
+        raise ValueError(
+            f"The bounds for the {label} must be a pair with {kind}, got {shown(bounds)}."
+        )
     inner = max(lower, float(limits[0])), min(upper, float(limits[1]))
     if not inner[0] < inner[1]:
         raise ValueError(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._checks import shown
 from ._spec import HyperparameterSpec
 
 # The largest numbers of names and of elements that a message lists.
@@ -113,8 +114,8 @@ def given_priors(
         place = _only(key, elements[key], columns)
         if place in written:
             raise ValueError(
-                f"priors has entries for {written[place]!r} and {key!r}, which are two names of "
-                "the same element. Give one of them."
+                f"priors has entries for {shown(written[place])} and {shown(key)}, which are two "
+                "names of the same element. Give one of them."
             )
         written[place] = key
         found[place] = Given(priors[key], key)
@@ -149,7 +150,7 @@ def _only(key: str, places: list[Place], columns: Sequence[str] | None) -> Place
     if len(numbers) < len(places):
         what += ", and the number of another element"
     raise ValueError(
-        f"priors has an entry for {key!r}, which is {what}. Give {name!r} a list of one "
+        f"priors has an entry for {shown(key)}, which is {what}. Give {name!r} a list of one "
         "distribution for each element, or rename the column."
     )
 
@@ -177,13 +178,13 @@ def _unknown(
         element = f", and of a single element as in {example!r}" if example else ""
         valid = f"Valid names are {names}{element}."
     hint = _hint(str(unknown[0]), {spec.name: spec for spec in specs}, columns)
-    shown = _some(unknown, _MOST_NAMES)
-    return f"priors has entries for unknown hyperparameters {shown}.{hint} {valid}"
+    names_given = _some(unknown, _MOST_NAMES)
+    return f"priors has entries for unknown hyperparameters {names_given}.{hint} {valid}"
 
 
 def _some(names: list[Any], n_most: int) -> str:
     """Return a list of names, or the first ones and how many more there are."""
-    return f"{names[:n_most]}" + (f" and {len(names) - n_most} more" if names[n_most:] else "")
+    return shown(names[:n_most]) + (f" and {len(names) - n_most} more" if names[n_most:] else "")
 
 
 def _hint(key: str, specs: Mapping[str, HyperparameterSpec], columns: Sequence[str] | None) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import shown
 from .._covariance import CovarianceStructure, DenseStructure
 from .._model._model import Workspace
 from ..exceptions import MissingCapabilityError
@@ -158,7 +159,9 @@ def check_is_representation(
         names = list(REPRESENTATIONS) if likelihood is None else _usable(likelihood, structure)
         close = get_close_matches(str(value), names, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"representation must be one of {_listed(names)}; got {value!r}.{hint}")
+        raise ValueError(
+            f"representation must be one of {_listed(names)}; got {shown(value)}.{hint}"
+        )
 
 
 def check_representation(

@@ -188,7 +188,7 @@ def test_kept_draws_are_states_after_every_thin_th_iteration(thin):
     settings = SamplerSettings("marginal", n_warmup=2, n_draws=4, thin=thin)
     seed = np.random.SeedSequence(0)
     silent = ProgressSender(lambda report: None, None, 2, settings.n_iterations)
-    start = RoundStart(0, seed, None, None)
+    start = RoundStart(0, seed, None, None, (2,))
     (draws,) = run_chain([model], settings, start, 4 * thin, StopSignal(), silent)
     assert draws.n_kept == 4
     group = LatentFunctionsGibbs.start([model], settings, seed)

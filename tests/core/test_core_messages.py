@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 from problems import LIKELIHOODS, make_model
+from scipy import stats
 from sklearn.gaussian_process.kernels import (
     RBF,
 )
@@ -15,7 +16,15 @@ from sklearn.gaussian_process.kernels import (
 from skgpmcmc import core
 from skgpmcmc.core import LatentGaussianModel, SamplerSettings, run_chains
 from skgpmcmc.exceptions import MissingCapabilityError
-from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Likelihood, Poisson
+from skgpmcmc.likelihoods import (
+    BernoulliLogit,
+    BernoulliProbit,
+    Gaussian,
+    Likelihood,
+    NegativeBinomial,
+    Poisson,
+    StudentT,
+)
 from skgpmcmc.representations import REPRESENTATIONS
 from skgpmcmc.updates import RandomWalk
 
@@ -284,3 +293,41 @@ def test_no_source_of_randomness(random_state):
         run_chains(model, settings, n_chains=1, random_state=random_state)
     with pytest.raises(ValueError, match=words):
         core.predict_samples(model, trace, model.X, random_state=random_state)
+
+
+WORD, NUMBER = np.str_("word"), np.float64(-1.5)
+SETTINGS = SamplerSettings()
+WRONG = {
+    "kernel": lambda: LatentGaussianModel(WORD, [[0.0]], Poisson([1.0])),
+    "X": lambda: LatentGaussianModel(RBF(), WORD, Poisson([1.0])),
+    "mean": lambda: LatentGaussianModel(RBF(), [[0.0]], Poisson([1.0]), mean=WORD),
+    "jitter": lambda: LatentGaussianModel(RBF(), [[0.0]], Poisson([1.0]), jitter=NUMBER),
+    "priors": lambda: LatentGaussianModel(
+        RBF(), [[0.0]], Poisson([1.0]), priors={WORD: stats.norm()}
+    ),
+    "representation": lambda: SamplerSettings(WORD),
+    "width": lambda: SamplerSettings(width=NUMBER),
+    "n_draws": lambda: SamplerSettings(n_draws=NUMBER),
+    "proposal": lambda: SamplerSettings(proposal=WORD),
+    "hamiltonian": lambda: SamplerSettings(hamiltonian=WORD),
+    "random_state": lambda: run_chains(model_of(Poisson(COUNTS)), SETTINGS, random_state=WORD),
+    "n_chains": lambda: run_chains(model_of(Poisson(COUNTS)), SETTINGS, n_chains=NUMBER),
+    "exposure": lambda: Poisson([1.0], exposure=[WORD]),
+    "y": lambda: Poisson(NUMBER),
+    "degrees_of_freedom": lambda: StudentT([1.0], degrees_of_freedom=WORD),
+    "dispersion": lambda: NegativeBinomial([1.0], dispersion=WORD),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_scalars_of_numpy_are_shown_as_the_user_wrote_them(name):
+    with pytest.raises((ValueError, TypeError), match=f"^{name}") as error:
+        WRONG[name]()
+    assert "np." not in str(error.value)
+    assert "'word'" in str(error.value) or "-1.5" in str(error.value)
+
+
+@pytest.mark.parametrize("y", [None, 3.0])
+def test_a_single_value_is_no_vector(y):
+    with pytest.raises(ValueError, match=f"^y must be one-dimensional .*; got {y}"):
+        Poisson(y)

@@ -369,3 +369,9 @@ def test_prior_draws():
     for z, f in zip(whitened.T, coloured.T, strict=True):
         rounding = rotation_bound(np.diag(factor.scale * factor.unit.root), z)
         np.testing.assert_allclose(factor.colour(z), f, rtol=0.0, atol=rounding)
+
+
+@pytest.mark.parametrize("grid", [None, np.zeros((4, 2)), (np.arange(2.0), np.arange(3.0))])
+def test_what_is_no_grid_is_refused(grid):
+    with pytest.raises(TypeError, match=r"^grid must be a Grid, .*; got "):
+        GridStructure(grid)

@@ -251,8 +251,8 @@ def test_the_grid_and_dense_matrices_have_the_same_posterior():
     options = {
         "kernel": kernel,
         "random_state": 1,
-        "n_draws": 500,
-        "n_warmup": 150,
+        "n_draws": 300,
+        "n_warmup": 100,
         "min_ess": None,
     }
     grid = fit(X, y, None, representation="joint-post", **options)

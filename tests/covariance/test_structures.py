@@ -9,11 +9,13 @@ import math
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pytest
 from joint_distribution import is_invariant, iterations
 from problems import LIKELIHOODS, PRIORS, X_SMALL, make_model
+from rotation import in_turn
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
@@ -188,15 +190,16 @@ def entry(request):
 
 
 # "joint-post" has tests of its own, and test_invariance.py is for dense covariances.
+OTHERS = [name for name in ENTRIES if name != "dense"]
+WITH = ["fixed", "prior-white", "surr-site", "post-site", "post-taylor", 0.5]
 USED = [
     (name, representation)
-    for name in ENTRIES.keys() - {"dense"}
-    for representation in ["fixed", "prior-white", "surr-site", "post-site", "post-taylor", 0.5]
+    for name, representation in product(OTHERS, WITH)
     if supports(ENTRIES[name].structure, representation_class(representation))
 ]
 
 
-@pytest.mark.parametrize(("name", "representation"), sorted(USED, key=str))
+@pytest.mark.parametrize(("name", "representation"), in_turn(USED, 2, OTHERS, WITH))
 def test_joint_distribution_with_every_structure(name, representation):
     likelihood = _of_rows(LIKELIHOODS["poisson"].make(), GRID.n)
     structure = ENTRIES[name].structure

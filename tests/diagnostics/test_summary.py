@@ -115,9 +115,13 @@ def test_traces_of_the_core_have_the_same_table(quantiles):
     table = model.trace_.summary(quantiles)
     assert type(table) is SummaryTable
     assert table == model.summary(quantiles)
-    assert repr(table) == repr(model.summary(quantiles))
-    assert table._repr_html_() == model.summary(quantiles)._repr_html_()
-    assert repr(model.trace_.summary()) == repr(model.summary())
+    # But for what the estimator says of its predictions, below.
+    remark = model._note_on_predictions()
+    assert remark.startswith("Monte Carlo error of predictions")
+    assert f"{table!r}\n{remark}" == repr(model.summary(quantiles))
+    html_table = table._repr_html_().removesuffix("</p>")
+    assert f"{html_table}\n{remark}</p>" == model.summary(quantiles)._repr_html_()
+    assert f"{model.trace_.summary()!r}\n{remark}" == repr(model.summary())
 
 
 def test_traces_of_the_core_make_a_frame(classifier):

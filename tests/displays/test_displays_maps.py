@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from rotation import in_turn
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -253,9 +254,12 @@ def test_units_are_equally_long_only_where_the_extents_are_comparable(spans, asp
     assert [ax.get_aspect() for ax in square(spans).plot().axes_] == [aspect, aspect]
 
 
-@pytest.mark.parametrize("origin", [(0.0, 0.0), (652_000.0, 4_651_000.0)])
+ORIGINS = [(0.0, 0.0), (652_000.0, 4_651_000.0)]
+SPANS = [(1.0, 1.0), (2.9, 1.0), (1.0, 2.9), (60.0, 12.0), (12.0, 60.0), (30.0, 0.4)]
+
+
 @pytest.mark.parametrize(
-    "spans", [(1.0, 1.0), (2.9, 1.0), (1.0, 2.9), (60.0, 12.0), (12.0, 60.0), (30.0, 0.4)]
+    ("spans", "origin"), in_turn(itertools.product(SPANS, ORIGINS), 2, SPANS, ORIGINS)
 )
 def test_panels_are_large_and_all_labels_in_the_picture(spans, origin):
     display = square(np.multiply(spans, 1000.0), origin).plot()

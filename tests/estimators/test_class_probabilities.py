@@ -2,9 +2,11 @@
 
 import functools
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
+from rotation import in_turn
 from scipy.special import expit, ndtr
 from sklearn.exceptions import ConvergenceWarning
 
@@ -17,6 +19,8 @@ CASES = [
     *(("one_vs_rest", "probit", n_classes) for n_classes in (3, 5)),
     *(("softmax", "logit", n_classes) for n_classes in (2, 3, 4, 6)),
 ]
+SPREADS = [0.1, 1.0, 3.0]
+WITH_SPREADS = in_turn(product(CASES, SPREADS), 3, CASES, SPREADS)
 
 
 class Draws:
@@ -70,8 +74,7 @@ def shares_of(case, latent):
 ROWS = np.zeros((N_ROWS, 1))
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("spread", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize(("case", "spread"), WITH_SPREADS)
 def test_quantiles_are_those_of_plain_monte_carlo(case, spread, monkeypatch):
     mean, variance = moments(case[2], spread)
     model = model_of(case, mean, variance, monkeypatch)
@@ -107,8 +110,7 @@ def test_quantiles_of_known_latent_values_are_those_of_the_draws(case, monkeypat
     np.testing.assert_allclose(above, (shares > levels).mean(axis=1).T, rtol=1e-12)
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("spread", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize(("case", "spread"), WITH_SPREADS)
 def test_probabilities_are_those_of_plain_monte_carlo(case, spread, monkeypatch):
     mean, variance = moments(case[2], spread, seed=3)
     model = model_of(case, mean, variance, monkeypatch)

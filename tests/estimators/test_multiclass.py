@@ -25,7 +25,7 @@ from skgpmcmc import MCMCGaussianProcessClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-SHORT = {"n_chains": 2, "n_warmup": 20, "n_draws": 40, "random_state": 0}
+SHORT = {"n_chains": 2, "n_warmup": 10, "n_draws": 20, "random_state": 0}
 MODES = ["one_vs_rest", "softmax"]
 
 
@@ -36,26 +36,26 @@ def flowers(step=3):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_three_classes(mode, monkeypatch):
-    X, y = flowers()
+    X, y = flowers(5)
     remember_moments(monkeypatch)
     model = MCMCGaussianProcessClassifier(multi_class=mode, mean="constant", **SHORT).fit(X, y)
     p = model.predict_proba(X)
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=FEW_OPERATIONS)
     assert model.score(X, y) > 0.9
     assert list(model.classes_) == ["setosa", "versicolor", "virginica"]
-    assert model.posterior_["k2__length_scale"].shape == (2, 40, 3, 4)
-    assert model.posterior_["mean"].shape == (2, 40, 3)
+    assert model.posterior_["k2__length_scale"].shape == (2, 20, 3, 4)
+    assert model.posterior_["mean"].shape == (2, 20, 3)
     assert "virginica: k2__length_scale[3]" in model.diagnostics_
     assert isinstance(model.kernel_, CompoundKernel)
     assert len(model.trace_) == 3
     ends = model.predict_interval(X)
-    assert ends.shape == (50, 3, 2)
+    assert ends.shape == (30, 3, 2)
     assert (ends[..., 0] <= ends[..., 1]).all()
     assert ((ends >= 0.0) & (ends <= 1.0)).all()
     mean, std = model.predict_latent(X, return_std=True)
-    assert mean.shape == std.shape == (50, 3)
+    assert mean.shape == std.shape == (30, 3)
     own = model.log_predictive_density(X, y)
-    np.testing.assert_allclose(own, np.log(p[np.arange(50), np.unique(y, return_inverse=True)[1]]))
+    np.testing.assert_allclose(own, np.log(p[np.arange(30), np.unique(y, return_inverse=True)[1]]))
     np.testing.assert_allclose(model.predict_proba(X[3:4]), p[3:4], atol=ELEMENTWISE)
     draws = model.sample_y(X[:1], 4000, random_state=0)
     for label, probability in zip(model.classes_, p[0], strict=True):
@@ -78,9 +78,9 @@ def test_weights_are_copies(mode):
 def test_warm_start_continues_the_chains(mode):
     X, y = flowers(10)
     options = {"multi_class": mode, "min_ess": None, **SHORT}
-    whole = MCMCGaussianProcessClassifier(**{**options, "n_draws": 75}).fit(X, y)
+    whole = MCMCGaussianProcessClassifier(**{**options, "n_draws": 55}).fit(X, y)
     model = MCMCGaussianProcessClassifier(warm_start=True, **options).fit(X, y)
-    model.set_params(n_draws=75).fit(X, y)
+    model.set_params(n_draws=55).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
     with pytest.warns(UserWarning, match="adds no draws"):
         model.fit(X, y)
@@ -120,7 +120,7 @@ def test_draws_do_not_depend_on_how_chains_run(mode):
 
 def test_copies_predict_the_same():
     X, y = flowers(5)
-    model = MCMCGaussianProcessClassifier(**{**SHORT, "n_draws": 400, "min_ess": None}).fit(X, y)
+    model = MCMCGaussianProcessClassifier(**{**SHORT, "n_draws": 200, "min_ess": None}).fit(X, y)
     before = [pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
     first = model.predict_proba(X)
     for other in [*before, pickle.loads(pickle.dumps(model))]:

@@ -211,6 +211,7 @@ for n_jobs in (None, 2):
 """
 
 
+@pytest.mark.second_stage
 def test_kernel_of_a_script_runs_in_several_processes(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT, encoding="utf-8")

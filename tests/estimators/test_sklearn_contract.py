@@ -15,7 +15,7 @@ from skgpmcmc import (
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-SHORT = {"n_chains": 1, "n_warmup": 10, "n_draws": 20}
+SHORT = {"n_chains": 1, "n_warmup": 2, "n_draws": 4}
 
 
 def as_counts(y):

@@ -50,8 +50,11 @@ PARAMETERS = {
     "n_chains": ([0, -1, 1.5, None, math.nan, True], []),
     "n_warmup": ([-1, 1.5, None, True], []),
     "n_draws": ([3, 4.0, None, True], []),
+    "min_ess": ([0, -1, "all", math.nan, True], []),
+    "max_rhat": ([1.0, -1, "low", math.nan, True], []),
+    "max_seconds": ([0, -1, "1 h", math.nan, True], []),
     "thin": ([0, 1.5, None, True], []),
-    "max_prediction_draws": ([0, 1.5, None, True], []),
+    "max_prediction_draws": ([0, 1.5, "all", True], []),
     "memory_limit": ([0, -1, "8", math.nan, True], []),
     "copy_X_train": (["yes", 2, None], ["'bool'"]),
     "normalize_y": (["yes", 2, None], ["'bool'"]),
@@ -151,7 +154,7 @@ def test_parameters_that_do_not_go_together(estimator, options, words):
     check_message(lambda: fit(estimator, **options), words)
 
 
-@pytest.mark.parametrize("value", [None, 0, -1, 1.5, True, "a", math.nan])
+@pytest.mark.parametrize("value", [0, -1, 1.5, True, "a", math.nan])
 @each_estimator
 def test_prediction_draws_set_after_fit(estimator, value):
     model = fit(estimator).set_params(max_prediction_draws=value)

@@ -21,7 +21,7 @@ from skgpmcmc import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
-from skgpmcmc._running import _checkpoint, _workers
+from skgpmcmc._running import _checkpoint, _one_chain, _rounds, _workers
 from skgpmcmc._running._chains import run_groups
 from skgpmcmc._running._checkpoint import Checkpoint
 from skgpmcmc._sampling._latent_functions import LatentFunctionsGibbs
@@ -64,7 +64,7 @@ FITS = {
     "grid": (MCMCCoxProcessRegressor, CELLS, COUNTS, {"representation": "joint-post"}),
     "grid with gaps": (MCMCCoxProcessRegressor, CELLS[1:], COUNTS[1:], {}),
     "negative binomial": cox(likelihood="negative-binomial"),
-    "thin": cox(thin=3, n_draws=20),
+    "thin": cox(thin=3),
     "collapsed": classifier(hyperparameter_update="slice"),
     "collapsed hmc": classifier(hyperparameter_update="hmc"),
     "Metropolis": classifier(hyperparameter_update=RandomWalk(0.3)),
@@ -116,21 +116,24 @@ def count(monkeypatch):
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_dead_fit_goes_on_to_the_same_draws(tmp_path, count, name):
+def test_dead_fit_goes_on_to_the_same_draws(tmp_path, count, monkeypatch, name):
+    for module in (_one_chain, _rounds):
+        monkeypatch.setattr(module, "SNAPSHOT_INTERVAL", 10)
     estimator, inputs, y, options = FITS[name]
     options = {**(SHORT if name in ("post-ep", "marginal") else ONE), **options}
+    chain = 12  # iterations
+    options["n_draws"] = chain // options.get("thin", 1)
     whole = estimator(**options).fit(inputs, y)
     n_iterations = count["iterations"]
     # In the last chain, after its second point to continue from, and some way to the next.
-    count.update(iterations=0, death=n_iterations - 3)
+    count.update(iterations=0, death=n_iterations - 1)
     with pytest.raises(Death):
         estimator(checkpoint=tmp_path / "chains", **options).fit(inputs, y)
     count.update(iterations=0, death=None)
     resumed = estimator(checkpoint=tmp_path / "chains", **options).fit(inputs, y)
     assert_same(resumed, whole)
-    chain = options["n_draws"] * options.get("thin", 1)
-    # Of all chains, those from iteration 50 of the last.
-    assert count["iterations"] == chain - 50
+    # Of all chains, those from iteration 10 of the last.
+    assert count["iterations"] == chain - 10
     assert (resumed.predict(inputs) == whole.predict(inputs)).all()
 
 

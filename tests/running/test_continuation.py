@@ -8,6 +8,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, RationalQuadra
 
 from skgpmcmc._model._model import LatentGaussianModel
 from skgpmcmc._running._chains import run_chains, run_groups
+from skgpmcmc._running._one_chain import SNAPSHOT_INTERVAL
 from skgpmcmc._sampling._chain import Chain
 from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.likelihoods import BernoulliLogit
@@ -20,6 +21,11 @@ KERNELS = {
     "sum": ConstantKernel(1.0, (0.1, 10.0)) * RBF(1.0, (0.1, 10.0)) + WhiteKernel(0.1, (0.01, 1.0)),
     "generic": RationalQuadratic(1.0, 1.0, (0.1, 10.0), (0.1, 10.0)),
 }
+
+
+def test_chains_continue_with_the_intervals_that_fits_have():
+    model = LatentGaussianModel(KERNELS["ard"], X, BernoulliLogit(Y))
+    check(model, (30, 75, 160, 210), SNAPSHOT_INTERVAL, SNAPSHOT_INTERVAL)
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -44,7 +50,7 @@ def test_exact_latents_and_proposals_continue(options):
 
 def test_approximate_warm_up_does_not_touch_the_draws_kept():
     model = make_model(LIKELIHOODS["logit"].make())
-    check(model, n_approximate=10)
+    check(model, n_approximate=5)
 
 
 @pytest.mark.parametrize("representation", ["surr-site", "fixed"])
@@ -94,9 +100,9 @@ def test_coupled_chains_continue():
 def test_rounding_errors_of_the_past_would_show(monkeypatch):
     model = LatentGaussianModel(KERNELS["ard"], X, BernoulliLogit(Y))
     # Many points to go on from within a round: where a round begins all is built afresh.
-    monkeypatch.setattr("skgpmcmc._running._one_chain.SNAPSHOT_INTERVAL", 5)
+    intervals = {"snapshots": 5, "rounds": 50}
     n_draws = range(12, 60, 5)
-    check(model, n_draws)
+    check(model, n_draws, **intervals)
     monkeypatch.setattr("skgpmcmc._covariance.StationaryCovariance.forget", lambda self: None)
     with pytest.raises(AssertionError, match="not equal"):
-        check(model, n_draws)
+        check(model, n_draws, **intervals)

@@ -13,6 +13,9 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skgpmcmc import (
     MCMCCoxProcessRegressor,
@@ -86,6 +89,38 @@ def fit_and_catch(model, inputs=X, y=Y):
         warnings.simplefilter("always")
         model.fit(inputs, y)
     return [str(w.message) for w in caught]
+
+
+def _means_of(model):
+    (name,) = (name for name in model.get_params() if re.fullmatch("(.*__)?mean", name))
+    return {name: ["zero", "constant"]}
+
+
+SEARCHES = {
+    "search": lambda model: GridSearchCV(model, _means_of(model), cv=2).fit(X, Y),
+    "scores": lambda model: cross_val_score(model, X, Y, cv=2),
+    "predictions": lambda model: cross_val_predict(model, X, Y, cv=2),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("steps", [[], [StandardScaler()]], ids=["alone", "pipeline"])
+def test_a_search_ends(own_handler, interrupt, search, steps):
+    """Not with the score of a fit that was cut short, and not with the next one."""
+    interrupt.at = [30]
+    with pytest.raises(KeyboardInterrupt):
+        SEARCHES[search](make_pipeline(*steps, classifier(n_chains=1)) if steps else classifier())
+    assert interrupt.n_done == 30
+
+
+def test_the_last_fit_of_a_search_keeps_its_draws(own_handler, interrupt):
+    model = classifier(n_chains=1, n_draws=12)
+    interrupt.at = [4 * 12 + 5]  # after two candidates on two splits
+    search = GridSearchCV(model, {"mean": ["zero", "constant"]}, cv=2)
+    texts = fit_and_catch(search)
+    assert any("fit was stopped: 5 of n_draws=12" in text for text in texts)
+    assert search.best_estimator_.trace_.n_draws == 5
 
 
 @pytest.mark.parametrize("n_draws", [1, 2, 3, 25, 59])
@@ -402,6 +437,7 @@ def metropolis():
         return classifier(hyperparameter_update=RandomWalk(0.3)).fit(X, Y)
 
 
+@pytest.mark.second_stage
 def test_chain_that_dies_is_drawn_again(dying, metropolis, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     model = dying(chains=1, times=1)
@@ -416,6 +452,7 @@ def test_chain_that_dies_is_drawn_again(dying, metropolis, tmp_path, monkeypatch
     assert not list(tmp_path.glob("skgpmcmc-*"))
 
 
+@pytest.mark.second_stage
 def test_chain_that_dies_twice_is_left_out(dying, metropolis, tmp_path):
     model = dying(chains=1, times=2, warm_start=True, checkpoint=tmp_path / "chains")
     texts = fit_and_catch(model)

@@ -20,7 +20,7 @@ from skgpmcmc import (
 
 # Far below joblib's own limit of a megabyte: nearly every array is above it.
 LIMIT = 100
-SETTINGS = {"n_chains": 2, "n_warmup": 4, "n_draws": 60, "n_jobs": 2, "random_state": 0}
+SETTINGS = {"n_chains": 2, "n_warmup": 4, "n_draws": 54, "n_jobs": 2, "random_state": 0}
 X = np.random.default_rng(0).normal(size=(30, 2))
 COUNTS = np.random.default_rng(1).poisson(2.0, size=30)
 FITS = {
@@ -57,12 +57,12 @@ def parallel_fit():
 
 def continued(model, y):
     with parallel_config(backend="loky", max_nbytes=LIMIT):
-        return model.set_params(n_draws=90).fit(X, y)
+        return model.set_params(n_draws=60).fit(X, y)
 
 
 @pytest.fixture(scope="module")
 def whole():
-    return {name: fitted(name, n_draws=90, n_jobs=1) for name in FITS}
+    return {name: fitted(name, n_draws=60, n_jobs=1) for name in FITS}
 
 
 def assert_same(model, other):
@@ -109,17 +109,17 @@ def test_parameters_that_are_arrays_are_the_same_when_mapped(tmp_path):
     kernel = ConstantKernel() * RBF(np.array([1.0, 2.0]))
     model = MCMCGaussianProcessRegressor(kernel, **SETTINGS)
     model.set_params(alpha=np.linspace(0.1, 0.5, len(y)), warm_start=True, n_jobs=None)
-    expected = clone(model).set_params(n_draws=90).fit(X, y)
+    expected = clone(model).set_params(n_draws=60).fit(X, y)
     mapped = reloaded(model.fit(X, y), tmp_path, "r")
     assert isinstance(mapped.alpha, np.memmap)
-    assert_same(mapped.set_params(n_draws=90).fit(X, y), expected)
+    assert_same(mapped.set_params(n_draws=60).fit(X, y), expected)
 
 
 @pytest.mark.parametrize("name", FITS)
 def test_fits_within_workers_keep_nothing_borrowed(name, whole):
     """What a search does in parallel: the data are memory maps there."""
     model, y = FITS[name]
-    model = clone(model).set_params(n_draws=90, n_jobs=None, warm_start=True, copy_X_train=False)
+    model = clone(model).set_params(n_draws=60, n_jobs=None, warm_start=True, copy_X_train=False)
     weights = np.ones(len(y))
     fits = Parallel(n_jobs=2, max_nbytes=LIMIT)(
         delayed(_fit)(clone(model), X, y, weights) for _ in range(2)
@@ -168,7 +168,7 @@ def test_draws_in_read_only_arrays_have_room_of_their_own(parallel_fit):
         values.flags.writeable = False
     more = draws.with_room(70)
     assert borrowed(more.arrays()) == []
-    assert more.n_kept == 60
+    assert more.n_kept == 54
     for name, values in more.arrays().items():
         assert len(values) == 70
-        np.testing.assert_array_equal(values[:60], getattr(trace, name)[1])
+        np.testing.assert_array_equal(values[:54], getattr(trace, name)[1])

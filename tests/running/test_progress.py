@@ -336,6 +336,7 @@ def test_no_output_at_all(kind, monkeypatch, whole):
     np.testing.assert_array_equal(classifier(verbose=1).fit(X, Y).trace_.theta, whole)
 
 
+@pytest.mark.second_stage
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_process_whose_output_nobody_reads_ends(n_jobs):
     script = (

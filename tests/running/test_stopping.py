@@ -275,20 +275,22 @@ def test_bar_says_how_far_the_chains_are():
 
 
 @pytest.mark.parametrize(("seconds_each", "is_long"), [(0.1, False), (4.0, True)])
-def test_a_long_fit_is_announced_once(seconds_each, is_long):
-    """Of 250 iterations and 200 draws, or up to 750, on four chains that take turns."""
+@pytest.mark.parametrize("n_at_once", [1, 2])
+def test_a_long_fit_is_announced_once(seconds_each, is_long, n_at_once):
+    """Of 250 iterations and 200 draws, or up to 750, on four chains."""
     now = 0.0
-    listener = SlowFit(4, lambda: now)
+    listener = SlowFit(4, n_at_once, lambda: now)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for n in range(200):
-            listener(Report(0, n, 1000, 250, np.nan))
-            now += seconds_each
+        for n in range(0, 200, 10):
+            listener(Report(n % 4, n, 1000, 250, np.nan))
+            now += 1000.0 if n == 50 else 10.0 * seconds_each  # a worker starts late
     assert len(caught) == is_long
     if is_long:
         text = str(caught[0].message)
-        assert "fit will take about 2.0 h with 200 draws" in text
-        assert "up to 4.4 h" in text
+        least, most = ("2.0 h", "4.4 h") if n_at_once == 1 else ("60 min", "2.2 h")
+        assert f"fit will take about {least} with 200 draws" in text
+        assert f"up to {most}" in text
         assert "max_seconds" in text
 
 

@@ -253,7 +253,8 @@ def test_slice_and_hamiltonian_sampling_agree():
 
 
 X = np.random.default_rng(9).uniform(-2.0, 2.0, (30, 2))
-SHORT = {"n_chains": 2, "n_warmup": 100, "n_draws": 60, "random_state": 0}
+SHORT = {"n_chains": 2, "n_warmup": 60, "n_draws": 55, "random_state": 0}
+SHORTER = {**SHORT, "n_warmup": 10, "n_draws": 10}
 
 
 class NoGradient(RBF):
@@ -277,7 +278,7 @@ def test_estimators_take_hmc_and_continue_it(kernel):
         whole = model.fit(X, y).trace_.theta
         part = estimator(kernel, hyperparameter_update="hmc", warm_start=True, **SHORT)
         part.set_params(n_draws=30).fit(X, y)
-        part.set_params(n_draws=60).fit(X, y)
+        part.set_params(n_draws=55).fit(X, y)
         np.testing.assert_array_equal(part.trace_.theta, whole)
         assert (model.trace_.moved > _fewest_moves(SHORT["n_draws"])).all()
 
@@ -337,7 +338,7 @@ def test_auto_follows_trajectories_where_there_are_many_hyperparameters(
     X = rng.standard_normal((20, n_columns))
     y = X[:, 0] > 0.0
     draws = [
-        MCMCGaussianProcessClassifier(hyperparameter_update=update, **options, **SHORT)
+        MCMCGaussianProcessClassifier(hyperparameter_update=update, **options, **SHORTER)
         .fit(X, y)
         .trace_.theta
         for update in ("auto", expected)

@@ -8,9 +8,10 @@ import math
 import numpy as np
 import pytest
 from continued_chains import check
-from joint_distribution import is_invariant
+from joint_distribution import is_invariant, iterations
 from problems import GRID, LIKELIHOODS, PRIORS, make_model
 from problems import SITES_ON_GRID as SITES
+from rotation import one_in
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
@@ -59,26 +60,18 @@ BOUNDED = {
 
 def model_on_grid(name="poisson", kernel=ARD, priors=MORE_PRIORS, **options):
     likelihood = LIKELIHOODS[name].make()
-    return make_model(
+    model = make_model(
         likelihood, kernel, priors, GRID.points(), structure=GridStructure(GRID), **options
     )
+    assert isinstance(model.workspace().covariance, GridCovariance)
+    return model
 
 
 def transition(representation, step_size=0.4, n_iterations=2, **options):
     """Iterations with steps so long that trajectories are rejected now and then."""
     options = {"n_latent_updates": 1, "path_length": 4.0 * step_size, **options}
-    settings = SamplerSettings(representation, **options)
-
-    def step(model, workspace, state, rng):
-        assert isinstance(workspace.covariance, GridCovariance)
-        frozen = SITES if representation == "joint-post" else None
-        chain = Chain(workspace, settings, rng, state, frozen)
-        chain.trajectories.tuner._set_step(step_size)
-        for _ in range(n_iterations):
-            chain.iterate()
-        return chain
-
-    return step
+    frozen = SITES if representation == "joint-post" else None
+    return iterations(SamplerSettings(representation, **options), frozen, n_iterations, step_size)
 
 
 def conditional_of(model, sites, seed):
@@ -169,16 +162,23 @@ def test_sites_make_the_mean_that_of_the_pseudo_posterior():
 # ---------------------------------------------------------------- invariance
 
 INVARIANT = [
-    *(("joint-post", "poisson", kernel, {}) for kernel in KERNELS),
+    ("joint-post", "poisson", "ard", {}),
+    ("joint-post", "poisson", "isotropic", {}),
     ("joint-post", "poisson", "ard", {"n_latent_updates": 0}),
-    ("joint-post", "poisson", "ard", {"n_latent_updates": 6, "whitened_updates": True}),
     ("joint-post", "negative-binomial", "ard", {}),
-    *((r, "poisson", "ard", {}) for r in ("prior-white", "fixed", 0.5)),
-    *((r, "poisson", "white noise", {"whitened_updates": True}) for r in ("prior-white", 0.5)),
+    ("joint-post", "poisson", "white noise", {}),
+    ("prior-white", "poisson", "ard", {}),
+    ("joint-post", "poisson", "ard", {"n_latent_updates": 6, "whitened_updates": True}),
+    ("prior-white", "poisson", "white noise", {"whitened_updates": True}),
+    ("fixed", "poisson", "ard", {}),
+    (0.5, "poisson", "ard", {}),
+    (0.5, "poisson", "white noise", {"whitened_updates": True}),
 ]
 
 
-@pytest.mark.parametrize(("representation", "name", "kernel", "options"), INVARIANT)
+# tests/statistics/test_invariance.py has every likelihood with `joint-post`, and
+# tests/covariance/test_structures.py the other representations on grids.
+@pytest.mark.parametrize(("representation", "name", "kernel", "options"), one_in(2, INVARIANT))
 def test_iteration_leaves_joint_distribution_invariant(representation, name, kernel, options):
     model = model_on_grid(name, KERNELS[kernel])
     assert is_invariant(model, transition(representation, **options), seed=0)

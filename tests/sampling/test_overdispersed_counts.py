@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from rotation import one_in
 from rounding import ELEMENTWISE
 from scipy import stats
 from scipy.special import expit
@@ -162,7 +163,7 @@ def regressor(**options):
     return MCMCCoxProcessRegressor(**{"likelihood": "negative-binomial", **SHORT, **options})
 
 
-@pytest.mark.parametrize("representation", ["post-site", "collapsed"])
+@pytest.mark.parametrize("representation", one_in(2, ["collapsed", "post-site"]))
 def test_dispersion_alone(representation):
     """Without a latent function: the posterior of the dispersion on a grid."""
     kernel = ConstantKernel(1e-10, "fixed") * RBF(1.0, "fixed")

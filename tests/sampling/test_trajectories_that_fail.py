@@ -1,7 +1,10 @@
 """Trajectories that fail give way to slices; kernels without a fast gradient have them at once."""
 
+from itertools import product
+
 import numpy as np
 import pytest
+from rotation import in_turn
 from sklearn.gaussian_process.kernels import (
     RBF,
     ConstantKernel,
@@ -139,8 +142,12 @@ FAST = [
 ]
 
 
-@pytest.mark.parametrize("kernel", OTHERS, ids=str)
-@pytest.mark.parametrize("kind", ["classes", "numbers"])
+KINDS = ["classes", "numbers"]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind"), in_turn(product(OTHERS, KINDS), 2, OTHERS, KINDS), ids=str
+)
 def test_other_kernels_have_the_draws_of_slices(kernel, kind):
     options = SHORT | {"n_warmup": 5, "n_draws": 5, "representation": "collapsed"}
     inputs = X[:, :1] if "ExpSine" in str(kernel) else X

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from rotation import one_in
 from rounding import FEW_OPERATIONS
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
@@ -173,7 +174,7 @@ def evaluations(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("representation", ["surr-site", "prior-white"])
+@pytest.mark.parametrize("representation", one_in(2, ["surr-site", "prior-white"]))
 def test_large_log_likelihood(representation, evaluations):
     kernel = ConstantKernel(10.0, (0.1, 1e4)) * RBF(1.0, (0.1, 10.0))
     X = np.linspace(0.0, 3.0, 20)[:, np.newaxis]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rotation import one_in
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
@@ -102,17 +103,20 @@ def test_long_chain_follows_priors(bounds):
     assert_follow_priors(long_chain(make_model(bounds), "prior-white"), bounds)
 
 
+SHORT_CHAINS = [
+    ("fixed", {}),
+    ("fixed", {"proposal": RandomWalk(0.5)}),
+    ("surr-site", {}),
+    (1.0, {"condition_each_scalar": False}),
+    (1.0, {"width": 0.8, "max_steps_out": 3}),
+]
+
+
 # These hold f, or surrogate data drawn with a noise that depends on theta: theta moves
 # little in each iteration.
 @pytest.mark.parametrize(
     ("representation", "options"),
-    [
-        ("fixed", {}),
-        ("fixed", {"proposal": RandomWalk(0.5)}),
-        ("surr-site", {}),
-        (1.0, {"condition_each_scalar": False}),
-        (1.0, {"width": 0.8, "max_steps_out": 3}),
-    ],
+    one_in(2, SHORT_CHAINS),
     ids=["fixed", "fixed-metropolis", "surr-site", "1.0-sweep", "1.0-stepping-out"],
 )
 def test_short_chains_follow_priors(representation, options):

@@ -23,6 +23,27 @@ _N_SOFTMAX_NODES = 64
 _SHIFT = 2.0**-14 + 2.0**-32
 
 
+def total_mean(mean: Array) -> Array:
+    """Return the mean of an equal mixture, as `total_moments` does.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (n_draws, n_rows)
+        Of the components.
+
+    Returns
+    -------
+    mean : ndarray of shape (n_rows,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> total_mean(np.array([[0.0], [2.0]]))
+    array([1.])
+    """
+    return _centre(by_row(mean))[:, 0]
+
+
 def total_moments(mean: Array, variance: Array) -> tuple[Array, Array]:
     """Return mean and variance of an equal mixture, by the law of total variance.
 
@@ -44,9 +65,14 @@ def total_moments(mean: Array, variance: Array) -> tuple[Array, Array]:
     (array([1.]), array([1.625]))
     """
     means = by_row(mean)
-    centre = means[:, :1] + (means - means[:, :1]).mean(axis=1, keepdims=True)
+    centre = _centre(means)
     between = ((means - centre) ** 2).mean(axis=1)
     return centre[:, 0], by_row(variance).mean(axis=1) + between
+
+
+def _centre(means: Array) -> Array:
+    """Return the mean of each row, (n_rows, 1): exactly that of its elements if all are equal."""
+    return np.asarray(means[:, :1] + (means - means[:, :1]).mean(axis=1, keepdims=True))
 
 
 def log_mean_exp(log_values: Array) -> Array:

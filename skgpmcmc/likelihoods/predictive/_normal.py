@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,13 +15,14 @@ from ._root_search import Evaluation, Rows, TailTarget, by_row, smallest_reachin
 # Variances of normal noise, and their weights, both of shape (n_nodes, n_draws).
 NoiseMixture = tuple[Array, Array]
 
-# Rows are searched together in chunks whose arrays stay in the processor's cache.
-_CHUNK = 256
+# Rows are searched together in chunks: arrays of so many numbers stay in the processor's cache.
+_CHUNK = 2**14
 # Quantiles of normal mixtures are found to this fraction of the smallest component's scale, and
 # first guesses with fewer nodes to a larger one.
 _RESOLUTION = 1e-10
 _ROUGH_RESOLUTION = 1e-2
 _LARGEST = 1e308
+_NORMAL_PEAK = float(np.exp(-HALF_LOG_2PI))
 
 
 def quantiles_with_noise(
@@ -53,8 +54,7 @@ def quantiles_with_noise(
         target = TailTarget(quantile)
         stages = noise(target.tail)
         values = np.empty(len(means))
-        for start in range(0, len(means), _CHUNK):
-            rows = slice(start, start + _CHUNK)
+        for rows in _row_chunks(means):
             width = np.sqrt(variances[rows].mean(axis=1) + means[rows].var(axis=1))
             guess = means[rows].mean(axis=1) + target.score * width
             for stage in stages[:-1]:
@@ -90,8 +90,7 @@ def exceedance_with_noise(
     """
     means, variances = by_row(mean), by_row(variance)
     probability = np.empty(len(means))
-    for start in range(0, len(means), _CHUNK):
-        rows = slice(start, start + _CHUNK)
+    for rows in _row_chunks(means):
         x = threshold[rows, np.newaxis]
         probability[rows] = _normal_mixture(x, means[rows], variances[rows], noise, -1.0)[0]
     # Where noise overflows, it has no side of minus infinity; and weights sum to one but for
@@ -139,9 +138,21 @@ def _normal_mixture(
         with np.errstate(all="ignore"):
             scale = np.sqrt(variance + extra)
             score = distance / scale
-            # An atom at x itself belongs to the values up to x.
-            score = np.where(np.isnan(score), np.inf, score)
-            component = np.exp(-0.5 * score**2 - HALF_LOG_2PI) / np.maximum(scale, 1e-300)
-        probability += (weight * ndtr(sign * score)).mean(axis=1)
-        density += (weight * component).mean(axis=1)
+            if np.isnan(score.sum()) or not scale.all():
+                # An atom at x itself belongs to the values up to x.
+                score = np.where(np.isnan(score), np.inf, score)
+                scale = np.maximum(scale, 1e-300)
+            probability += (weight * ndtr(sign * score)).mean(axis=1)
+            score *= score
+            score *= -0.5
+            np.exp(score, out=score)
+            score /= scale
+            score *= weight
+        density += _NORMAL_PEAK * score.mean(axis=1)
     return probability, density
+
+
+def _row_chunks(means: Array) -> Iterator[slice]:
+    size = max(1, _CHUNK // means.shape[1])
+    for start in range(0, len(means), size):
+        yield slice(start, start + size)
