@@ -82,9 +82,9 @@ class LowRankStructure(CovarianceStructure):
         rows, points = (np.asarray(inputs, dtype=np.float64) for inputs in (X, self.points))
         return StationaryCrossKernel(form, rows, points, rescales)
 
-    def n_kept(self, n_latent: int) -> int:
-        """Return the number of points: draws keep the latent function there."""
-        return len(self.points)
+    def kept_inputs(self, X: Any) -> Any:
+        """Return the points: draws keep the latent function there."""
+        return self.points
 
     def conditioned_on(self, X: Any) -> PointsAndRows:
         """Return the points, at which draws know the latent function, and the rows."""

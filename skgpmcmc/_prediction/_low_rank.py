@@ -12,6 +12,7 @@ Covariances of new inputs are the kernel's own, given u.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,6 +103,18 @@ class LowRankPosteriorDraws(PosteriorDraws):
         for part in (np.diagonal(covariance), covariance):  # the row at fault, if it is one
             check_no_overflow(self._kernel, 0, mean, part)
         return mean, covariance
+
+    def at_rows(self, draw: int) -> tuple[Array, Array]:
+        """Return mean and variance of f at each row of the data, as if it were a new input."""
+        mean, variance = self._moments(draw, self._rows)
+        return mean, np.maximum(variance, 0.0)
+
+    def log_prior(self, draw: int) -> float:
+        """Return log N(u; m, K_mm)."""
+        cross, _, root = self._project_on_points(draw, self._structure.points)
+        whitened, m = self._know(draw, root).mean / math.sqrt(cross.amplitude), len(root)
+        log_det = _linalg.log_diagonal_sum(np.diagonal(root)) + 0.5 * m * math.log(cross.amplitude)
+        return -0.5 * (float(whitened @ whitened) + m * math.log(2.0 * math.pi)) - log_det
 
     def joint_memory(self, n_rows: int) -> float:
         """Return the bytes that `joint` and a root of its covariance need, at most about."""
