@@ -216,7 +216,8 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         n_functions = len(groups[0])
         n_stored = self.n_chains * self.n_draws * len(groups) * n_functions
         working = structure.memory(kernel, X, settings.hamiltonian)
-        check_memory(len(X), n_running * n_functions * working, n_stored, self.memory_limit)
+        stored = float(n_stored) * len(structure.kept_inputs(X))
+        check_memory(len(X), n_running * n_functions * working, stored, self.memory_limit)
         options = {
             "structure": structure,
             "priors": self.priors,
