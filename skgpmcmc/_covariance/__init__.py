@@ -21,7 +21,6 @@ from ._kernel_checks import (
 from ._kernel_form import NoiseSplit, split_white_noise
 from ._low_rank import LowRankCovariance, project_on_points, root_of_points
 from ._low_rank_factor import LowRankFactor, LowRankPseudoPosterior
-from ._low_rank_kernel import CrossCovariance, CrossKernel
 from ._low_rank_structure import LowRankStructure, PointsAndRows
 from ._memory import grid_memory, working_memory
 from ._stationary import StationaryCovariance
@@ -35,7 +34,6 @@ __all__ = [
     "CovarianceStructure",
     "CrossCovariance",
     "CrossCovariances",
-    "CrossKernel",
     "DenseCovariance",
     "DenseStructure",
     "Factor",

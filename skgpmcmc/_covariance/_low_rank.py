@@ -22,7 +22,7 @@ from ._low_rank_factor import (
     root_of_gram,
 )
 from ._low_rank_gradient import POINT_JITTER, log_normal_gradient
-from ._low_rank_kernel import CrossCovariance, CrossKernel
+from ._low_rank_kernel import CrossKernel, PointsCovariance
 
 # What the points leave of a variance is at least this share of it, whatever rounding errors do.
 _LEAST_RESIDUAL = 1e-10
@@ -143,7 +143,7 @@ class LowRankCovariance(Covariance[LowRankFactor]):
         return log_normal_gradient(factor, noise, deviation, self.jitter)
 
 
-def root_of_points(cross: CrossCovariance) -> Array | None:
+def root_of_points(cross: PointsCovariance) -> Array | None:
     """Return the lower Cholesky factor L of the points' covariance; None if it has none."""
     root = np.asfortranarray(np.tril(cross.points()))
     diagonal = _linalg.diagonal_view(root)
@@ -151,7 +151,7 @@ def root_of_points(cross: CrossCovariance) -> Array | None:
     return root if _linalg.cholesky_in_place(root) else None
 
 
-def project_on_points(cross: CrossCovariance, solver: _linalg.RowSolver, out: Array) -> Array:
+def project_on_points(cross: PointsCovariance, solver: _linalg.RowSolver, out: Array) -> Array:
     """Write L^-1 k for each row, as rows; return their squared lengths: what the points explain."""
     explained = np.empty(len(out))
     for rows in pieces(out):

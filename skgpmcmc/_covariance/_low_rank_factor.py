@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import _linalg
 from .._linalg import Array
-from ._low_rank_kernel import CrossCovariance
+from ._low_rank_kernel import PointsCovariance
 
 # Bytes of the pieces in which rows are taken, so that these stay in the processor's caches.
 _PIECE = 2**18
@@ -36,7 +36,7 @@ class Columns:
         L.
     solver : RowSolver
         Of L.
-    cross : CrossCovariance
+    cross : PointsCovariance
         The kernel.
     residual : ndarray of shape (n,)
         D.
@@ -53,7 +53,7 @@ class Columns:
         values: Array,
         root: Array,
         solver: _linalg.RowSolver,
-        cross: CrossCovariance,
+        cross: PointsCovariance,
         residual: Array,
         slot: int,
         scale_parameters: list[int],

@@ -10,7 +10,8 @@ from sklearn.gaussian_process.kernels import Kernel
 from ._dense_structure import fast_form
 from ._kernel_checks import has_gradient
 from ._low_rank import LowRankCovariance
-from ._low_rank_kernel import AnyCrossKernel, CrossKernel, StationaryCrossKernel
+from ._low_rank_kernel import AnyCrossKernel, CrossKernel
+from ._low_rank_stationary import StationaryCrossKernel
 from ._structure import CovarianceStructure
 
 
@@ -45,6 +46,27 @@ class LowRankStructure(CovarianceStructure):
     points : array-like of shape (m, n_features)
         Inducing points; or a sequence of other inputs that the kernel takes. They stay as they
         are. `greedy_points` chooses some of the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import stats
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> from skgpmcmc import core
+    >>> from skgpmcmc.likelihoods import Poisson
+    >>> X = np.linspace(0.0, 9.0, 60)[:, np.newaxis]
+    >>> model = core.LatentGaussianModel(
+    ...     RBF(1.0), X, Poisson(np.arange(60) % 5),
+    ...     priors={"length_scale": stats.lognorm(s=1.0)},
+    ...     structure=core.LowRankStructure([[0.0], [3.0], [6.0], [9.0]]),
+    ... )
+    >>> settings = core.SamplerSettings("post-ep", n_warmup=20, n_draws=20)
+    >>> trace = core.run_chains(model, settings, n_chains=2, random_state=0)
+    >>> trace.latent.shape
+    (2, 20, 4)
+    >>> mean, std = core.predict_latent(model, trace, X)
+    >>> mean.shape
+    (60,)
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
@@ -76,15 +98,16 @@ class LowRankStructure(CovarianceStructure):
 
     def cross_kernel(self, kernel: Kernel, X: Any, rescales: bool = True) -> CrossKernel:
         """Return a kernel between rows and the points, in the fastest way that there is."""
-        form = fast_form(kernel, X)
+        form, points = fast_form(kernel, X), self.points
+        if isinstance(X, np.ndarray):
+            points = np.asarray(points, dtype=X.dtype)
         if form is None:
-            return AnyCrossKernel(kernel, X, self.points, rescales)
-        rows, points = (np.asarray(inputs, dtype=np.float64) for inputs in (X, self.points))
-        return StationaryCrossKernel(form, rows, points, rescales)
+            return AnyCrossKernel(kernel, X, points, rescales)
+        return StationaryCrossKernel(form, np.asarray(X, dtype=np.float64), points, rescales)
 
-    def n_kept(self, n_latent: int) -> int:
-        """Return the number of points: draws keep the latent function there."""
-        return len(self.points)
+    def kept_inputs(self, X: Any) -> Any:
+        """Return the points: draws keep the latent function there."""
+        return self.points
 
     def conditioned_on(self, X: Any) -> PointsAndRows:
         """Return the points, at which draws know the latent function, and the rows."""

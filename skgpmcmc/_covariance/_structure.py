@@ -31,7 +31,7 @@ class CovarianceStructure(ABC):
           `log_normal_gradient`;
         - ``"pseudo-posterior gradient"``: `pseudo_posterior_gradient`.
     keeps_latents : bool
-        Whether draws keep the latent variables themselves, or others; see `n_kept`.
+        Whether draws keep the latent variables themselves, or others; see `kept_inputs`.
     alternatives : tuple of CovarianceStructure
         Others for the same covariance, in the order in which they are tried where this one
         cannot be used. A structure that approximates the covariance has none: another one would
@@ -89,9 +89,12 @@ class CovarianceStructure(ABC):
         """Return whether that gradient costs little more than the covariance."""
         return False
 
-    def n_kept(self, n_latent: int) -> int:
-        """Return how many latent values each draw keeps; see `Covariance.kept_latents`."""
-        return n_latent
+    def kept_inputs(self, X: Any) -> Any:
+        """Return where draws keep the latent function, given the inputs of all latent variables.
+
+        See `Covariance.kept_latents`.
+        """
+        return X
 
     def conditioned_on(self, X: Any) -> Any:
         """Return the inputs of the latent variables, as the class of predictions takes them.

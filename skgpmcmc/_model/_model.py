@@ -170,7 +170,7 @@ class LatentGaussianModel:
     @property
     def n_kept(self) -> int:
         """Number of latent values that each draw keeps; see `Covariance.kept_latents`."""
-        return self.structure.n_kept(self.n_latent)
+        return len(self.structure.kept_inputs(self.X))
 
     def with_structure(self, structure: CovarianceStructure) -> LatentGaussianModel:
         """Return the same model with another structure of the same covariance."""

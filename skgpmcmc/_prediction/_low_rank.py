@@ -11,11 +11,13 @@ Covariances of new inputs are the kernel's own, given u.
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
+import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from .._covariance import PointsAndRows
+from .._linalg import Array
 from ..likelihoods import Likelihood
 from ..trace import Trace
 from ._dense import PosteriorDraws
@@ -51,3 +53,12 @@ class LowRankPosteriorDraws(PosteriorDraws):
         That would take n m^2 operations for each draw.
         """
         return cls.from_trace(kernel, X, trace, jitter, max_draws)
+
+    def at_rows(self, X: Any, draw: int) -> tuple[Array, Array]:
+        """Return mean and variance of f at rows of the data, as if they were new inputs."""
+        mean, variance = self._moments(draw, X)
+        return mean, np.maximum(variance, 0.0)
+
+    def log_prior(self, draw: int) -> float:
+        """Return log N(u; m, K_mm)."""
+        return self._given(draw).log_density

@@ -20,7 +20,6 @@ from .._checks import check_container, check_rows_of_numbers, refuse_masked, ref
 from .._covariance import (
     CovarianceStructure,
     DenseStructure,
-    LowRankStructure,
     check_hyperparameters,
     check_kernel,
 )
@@ -277,13 +276,13 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         n_stored = self.n_chains * self.n_draws * len(groups) * n_functions
         settings = self._settings(groups[0][0], kernel, structure)
         working = n_running * n_functions * structure.memory(kernel, X, settings.hamiltonian)
-        check_memory(len(X), working, n_stored * structure.n_kept(len(X)), self.memory_limit)
+        check_memory(len(X), working, n_stored * len(structure.kept_inputs(X)), self.memory_limit)
 
     def _set_approximation(self, models: list[list[LatentGaussianModel]]) -> None:
         """Set what is known of inducing points, if there are any, and warn if they are too few."""
         self.n_inducing_, self.inducing_points_, self.approximation_ = None, None, None
         if not self._structure.keeps_latents:
-            self.inducing_points_ = self._structure.points
+            self.inducing_points_ = self._structure.kept_inputs(self.X_train_)
             self.n_inducing_ = len(self.inducing_points_)
             self.approximation_ = judge(models, self._traces)
 

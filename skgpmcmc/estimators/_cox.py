@@ -13,7 +13,7 @@ from sklearn.base import _fit_context
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._covariance import CovarianceStructure, DenseStructure
+from .._covariance import CovarianceStructure
 from ..likelihoods import Likelihood, NegativeBinomial, Poisson
 from ..likelihoods._checks import check_counts
 from ..likelihoods._negative_binomial import SMALLEST_DISPERSION

@@ -39,7 +39,7 @@ _NUMBERS = (50, 100, 200)
 _MOST_EVIDENCE_VARIANCE = 0.7
 # Short runs that show where the hyperparameters are.
 _N_PILOTS = 2
-_PILOT = {"n_warmup": 40, "n_draws": 20, "thin": 1}
+_N_WARMUP, _N_DRAWS = 40, 20
 _N_PILOT_CHAINS = 2
 # Of iterations of a pilot run under the approximate posterior.
 _N_APPROXIMATE = 15
@@ -163,7 +163,9 @@ def choose(
     medians = np.array([prior.quantile(0.5) for prior in layout.priors[: layout.n_kernel]])
     first = _NUMBERS[0] if wanted.number is None else min(wanted.number, _NUMBERS[0])
     points = greedy_points(kernel.clone_with_theta(medians), X, first)
-    pilot = replace(settings, **_PILOT, n_approximate=min(settings.n_approximate, _N_APPROXIMATE))
+    n_approximate = min(settings.n_approximate, _N_APPROXIMATE)
+    lengths = {"n_warmup": _N_WARMUP, "n_draws": _N_DRAWS, "thin": 1}
+    pilot = replace(settings, n_approximate=n_approximate, **lengths)  # type: ignore[arg-type]
     theta: Array | None = None
     for _ in range(_N_PILOTS):
         groups = models_with(LowRankStructure(points))
@@ -195,7 +197,7 @@ def judge(groups: Groups, traces: Sequence[Sequence[Trace]]) -> dict[str, float]
         If more points would change the posterior.
     """
     model = groups[0][0]
-    points = model.structure.points
+    points = model.structure.kept_inputs(model.X)
     more = greedy_points(short_kernel(model, traces), model.X, 2 * len(points))
     found = compare(groups, traces, points, more)
     if not found.evidence_variance <= _MOST_EVIDENCE_VARIANCE:  # True for NaN

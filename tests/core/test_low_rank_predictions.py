@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from problems import LIKELIHOODS, PRIORS, X_SMALL, make_model
 from scipy import stats
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    Matern,
+    RationalQuadratic,
+    WhiteKernel,
+)
 
 from skgpmcmc import core
 from skgpmcmc._covariance import LowRankStructure, PointsAndRows
@@ -18,14 +24,28 @@ RNG = np.random.default_rng(3)
 X = RNG.uniform(-2.0, 2.0, (N, 2))
 Z = X[:5] + 0.2
 NEW = np.concatenate([RNG.uniform(-2.5, 2.5, (7, 2)), X[:1], Z[:1], [[40.0, 40.0]]])
-KERNEL = ConstantKernel(1.7) * Matern([0.9, 1.4], nu=1.5) + WhiteKernel(0.1)
-THETA = KERNEL.theta + np.array([[0.3, -0.2, 0.1, 0.2], [-0.3, 0.2, 0.4, -0.1]])
+#: Of one the signal variance rescales everything.
+KERNELS = {
+    "rescales": ConstantKernel(1.7) * Matern([0.9, 1.4], nu=1.5),
+    "with-noise": ConstantKernel(1.7) * Matern([0.9, 1.4], nu=1.5) + WhiteKernel(0.1),
+    "generic": ConstantKernel(1.7) * RationalQuadratic(0.9, 1.4),
+}
+MOVES = np.array([[0.3, -0.2, 0.1, 0.2], [-0.3, 0.2, 0.4, -0.1]])
 MEAN = np.array([0.4, -0.7])
 
 
-def parts(theta, inputs):
-    """The kernel, K_mm, K_mn and Q + diag(K - Q) by dense algebra."""
-    kernel = KERNEL.clone_with_theta(theta)
+@pytest.fixture(params=KERNELS)
+def kernel(request):
+    return KERNELS[request.param]
+
+
+def thetas(kernel):
+    return kernel.theta + MOVES[:, : kernel.n_dims]
+
+
+def parts(kernel, theta, inputs):
+    """The kernel, K_mm, K_mn and Q by dense algebra."""
+    kernel = kernel.clone_with_theta(theta)
     among, cross = kernel(Z, Z), kernel(Z, inputs)
     among[np.diag_indices(len(Z))] *= 1.0 + 1e-8
     Q = cross.T @ np.linalg.solve(among, cross)
@@ -47,10 +67,11 @@ class Given:
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.6])
-def test_function_at_the_points_given_all_rows(offset):
-    covariance = LowRankStructure(Z).covariance(KERNEL, X, JITTER, offset, False)
-    factor = covariance.factor(THETA[0])
-    kernel, among, cross, Q = parts(THETA[0], X)
+def test_function_at_the_points_given_all_rows(kernel, offset):
+    theta = thetas(kernel)[0]
+    covariance = LowRankStructure(Z).covariance(kernel, X, JITTER, offset, False)
+    factor = covariance.factor(theta)
+    kernel, among, cross, Q = parts(kernel, theta, X)
     latent, zero = np.sin(np.arange(N)), np.zeros(len(Z))
     # The mean is given, whether or not the covariance has one that is integrated out.
     gain = np.linalg.solve(whole(kernel, Q), cross.T).T
@@ -78,34 +99,33 @@ def assert_moments(draws, expected):
         np.testing.assert_allclose(spread, covariance, rtol=1e-6, atol=1e-7)
 
 
-def test_moments_given_the_function_at_the_points(chunks):
-    u = RNG.standard_normal((2, len(Z)))
-    draws = LowRankPosteriorDraws(KERNEL, PointsAndRows(Z, X), THETA, MEAN, u, JITTER)
+def test_moments_given_the_function_at_the_points(kernel, chunks):
+    u, theta = RNG.standard_normal((2, len(Z))), thetas(kernel)
+    draws = LowRankPosteriorDraws(kernel, PointsAndRows(Z, X), theta, MEAN, u, JITTER)
     expected = []
-    for theta, mean, values in zip(THETA, MEAN, u, strict=True):
-        kernel, among, cross, Q = parts(theta, NEW)
-        expected.append((mean + cross.T @ np.linalg.solve(among, values - mean), kernel(NEW) - Q))
+    for one, mean, values in zip(theta, MEAN, u, strict=True):
+        at, among, cross, Q = parts(kernel, one, NEW)
+        expected.append((mean + cross.T @ np.linalg.solve(among, values - mean), at(NEW) - Q))
     assert_moments(draws, expected)
 
 
-def test_moments_given_gaussian_data(chunks):
+def test_moments_given_gaussian_data(kernel, chunks):
     y, noise = np.sin(X.sum(axis=1)), np.linspace(0.1, 0.5, 2 * N).reshape(2, N)
-    draws = LowRankPosteriorDraws(
-        KERNEL, PointsAndRows(Z, X), THETA, MEAN, np.stack([y, y]), JITTER, noise
-    )
+    theta, values = thetas(kernel), np.stack([y, y])
+    draws = LowRankPosteriorDraws(kernel, PointsAndRows(Z, X), theta, MEAN, values, JITTER, noise)
     expected = []
-    for theta, mean, variance in zip(THETA, MEAN, noise, strict=True):
-        kernel, among, cross, Q = parts(theta, X)
-        C = whole(kernel, Q) + np.diag(variance)
-        to_new = np.linalg.solve(among, cross).T @ kernel(Z, NEW)
+    for one, mean, variance in zip(theta, MEAN, noise, strict=True):
+        at, among, cross, Q = parts(kernel, one, X)
+        C = whole(at, Q) + np.diag(variance)
+        to_new = np.linalg.solve(among, cross).T @ at(Z, NEW)
         solved = np.linalg.solve(C, to_new)
-        expected.append((mean + solved.T @ (y - mean), kernel(NEW) - to_new.T @ solved))
+        expected.append((mean + solved.T @ (y - mean), at(NEW) - to_new.T @ solved))
     assert_moments(draws, expected)
 
 
 def test_samples_have_the_moments():
-    u = RNG.standard_normal((2, len(Z)))
-    draws = LowRankPosteriorDraws(KERNEL, PointsAndRows(Z, X), THETA, MEAN, u, JITTER)
+    kernel, u = KERNELS["with-noise"], RNG.standard_normal((2, len(Z)))
+    draws = LowRankPosteriorDraws(kernel, PointsAndRows(Z, X), thetas(kernel), MEAN, u, JITTER)
     mean, covariance = draws.joint(NEW, 1)
     n = 20000
     sample = draws.sample(NEW, 1, n, np.random.RandomState(0))
