@@ -29,7 +29,6 @@ from ._prediction._dense import PosteriorDraws, likelihood_params, sample_latent
 from ._prediction._registry import posterior_draws
 from ._running._chains import run_chains
 from ._running._continuation import check_kind, check_origin
-from ._running._inducing_points import ChosenPoints, choose_points
 from ._sampling._settings import SamplerSettings
 from .estimators._latent_predictions import latent_moments
 from .likelihoods._checks import check_quantiles
@@ -37,14 +36,12 @@ from .trace import Trace
 
 __all__ = [
     "Certificate",
-    "ChosenPoints",
     "DenseStructure",
     "LatentGaussianModel",
     "LowRankStructure",
     "SamplerSettings",
     "Trace",
     "certificate",
-    "choose_points",
     "greedy_points",
     "predict_latent",
     "predict_log_density",

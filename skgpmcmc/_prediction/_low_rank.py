@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
-from .._covariance import PointsAndRows
+from .._covariance import POINT_JITTER, PointsAndRows
 from .._linalg import Array
 from ..likelihoods import Likelihood
 from ..trace import Trace
@@ -36,7 +36,8 @@ class LowRankPosteriorDraws(PosteriorDraws):
         cls, kernel: Kernel, X: PointsAndRows, trace: Trace, jitter: float, max_draws: int
     ) -> Self:
         """Take at most `max_draws` draws of u, evenly spread over chains and iterations."""
-        return super().from_trace(kernel, X.points, trace, jitter, max_draws)
+        # The chains' jitter is for the rows; that of the points is their own.
+        return super().from_trace(kernel, X.points, trace, POINT_JITTER, max_draws)
 
     @classmethod
     def from_gaussian(

@@ -36,7 +36,7 @@ FEWEST_ROWS_PER_COORDINATE = 3
 def training_structure(
     representation: str | float, update: Any, kernel: Kernel, X: Any
 ) -> tuple[GridStructure | None, Any, NDArray[np.intp]]:
-    """Return a grid, its points, and which of these each row is; None and the rows if there is none.
+    """Return a grid, its points, and which of these each row is; or None, the rows, and numbers.
 
     There is one where the rows take up at least half of one (`find_grid`), the covariance is a
     Kronecker product on it, and the representation works there; with "auto", where that is also

@@ -13,11 +13,11 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from skgpmcmc import core
-from skgpmcmc._covariance import LowRankStructure, PointsAndRows
+from skgpmcmc._covariance import POINT_JITTER, LowRankStructure
 from skgpmcmc._prediction import _dense
 from skgpmcmc._prediction._low_rank import LowRankPosteriorDraws
 from skgpmcmc._running import _one_chain
-from skgpmcmc.likelihoods import Gaussian, Poisson
+from skgpmcmc.likelihoods import Poisson
 
 N, JITTER = 17, 1e-6
 RNG = np.random.default_rng(3)
@@ -101,7 +101,7 @@ def assert_moments(draws, expected):
 
 def test_moments_given_the_function_at_the_points(kernel, chunks):
     u, theta = RNG.standard_normal((2, len(Z))), thetas(kernel)
-    draws = LowRankPosteriorDraws(kernel, PointsAndRows(Z, X), theta, MEAN, u, JITTER)
+    draws = LowRankPosteriorDraws(kernel, Z, theta, MEAN, u, POINT_JITTER)
     expected = []
     for one, mean, values in zip(theta, MEAN, u, strict=True):
         at, among, cross, Q = parts(kernel, one, NEW)
@@ -109,23 +109,9 @@ def test_moments_given_the_function_at_the_points(kernel, chunks):
     assert_moments(draws, expected)
 
 
-def test_moments_given_gaussian_data(kernel, chunks):
-    y, noise = np.sin(X.sum(axis=1)), np.linspace(0.1, 0.5, 2 * N).reshape(2, N)
-    theta, values = thetas(kernel), np.stack([y, y])
-    draws = LowRankPosteriorDraws(kernel, PointsAndRows(Z, X), theta, MEAN, values, JITTER, noise)
-    expected = []
-    for one, mean, variance in zip(theta, MEAN, noise, strict=True):
-        at, among, cross, Q = parts(kernel, one, X)
-        C = whole(at, Q) + np.diag(variance)
-        to_new = np.linalg.solve(among, cross).T @ at(Z, NEW)
-        solved = np.linalg.solve(C, to_new)
-        expected.append((mean + solved.T @ (y - mean), at(NEW) - to_new.T @ solved))
-    assert_moments(draws, expected)
-
-
 def test_samples_have_the_moments():
     kernel, u = KERNELS["with-noise"], RNG.standard_normal((2, len(Z)))
-    draws = LowRankPosteriorDraws(kernel, PointsAndRows(Z, X), thetas(kernel), MEAN, u, JITTER)
+    draws = LowRankPosteriorDraws(kernel, Z, thetas(kernel), MEAN, u, POINT_JITTER)
     mean, covariance = draws.joint(NEW, 1)
     n = 20000
     sample = draws.sample(NEW, 1, n, np.random.RandomState(0))
@@ -189,19 +175,6 @@ def test_data_of_a_dense_model_are_fitted_as_well():
         assert abs(a - b) < 4.0 * np.hypot(e, f)
 
 
-def test_gaussian_data_integrated_out_agree_with_draws():
-    model, trace = sampled(Gaussian([0.5, -0.2, 1.0, 0.3]), "marginal", n_draws=400)
-    inputs = model.structure.conditioned_on(model.X)
-    given = model.kernel, inputs, trace
-    exact = LowRankPosteriorDraws.from_gaussian(*given, model.likelihood, model.jitter, 800)
-    drawn = LowRankPosteriorDraws.from_trace(*given, model.jitter, 800)
-    new = X_SMALL + 0.3
-    (_, own, variance), (_, mean, _) = (next(iter(d.chunks(new))) for d in (exact, drawn))
-    error = (mean - own).std(axis=0) / np.sqrt(len(own))
-    assert (np.abs((mean - own).mean(axis=0)) < 4.5 * error).all()
-    assert (variance > 0.0).all()
-
-
 def test_priors_of_another_model_are_noticed():
     model, trace = sampled(LIKELIHOODS["poisson"].make())
     priors = {**PRIORS, "mean": stats.norm(0.0, 3.0)}
@@ -213,7 +186,7 @@ def test_priors_of_another_model_are_noticed():
 def test_a_kernel_without_root_is_told():
     draws = LowRankPosteriorDraws(
         ConstantKernel(1.0) * RBF(1.0),
-        PointsAndRows(Z, X),
+        Z,
         np.full((1, 2), np.nan),
         np.zeros(1),
         np.zeros((1, len(Z))),
