@@ -605,8 +605,8 @@ MUTATIONS = [
     ),
     Mutation(
         "diagnostics/_vehtari.py",
-        "(ranks - 0.375) / (halves.size + 0.25)",
-        "(ranks - 0.5) / (halves.size + 0.25)",
+        "(ranks - 0.375) / (n_pooled + 0.25)",
+        "(ranks - 0.5) / (n_pooled + 0.25)",
         f"{_DIAGNOSTICS} -k agrees",
         "diagnostics",
     ),

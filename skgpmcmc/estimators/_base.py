@@ -49,7 +49,7 @@ from ._inputs import as_objects, explain_inputs
 from ._pickling import from_plain, to_plain, with_structure
 from ._prior_table import PriorTable
 from ._reports import Reports, quantity_names
-from ._run import CallbackSupportMixin, End, fit_chains, with_callbacks
+from ._run import CallbackSupportMixin, fit_chains, with_callbacks
 from ._searches import interrupts_end_searches
 
 _DENSE = DenseStructure()
@@ -112,6 +112,12 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
+
+    # Of estimators that do not have these parameters.
+    min_ess: float | None = None
+    max_rhat: float | None = None
+    max_seconds: float | None = None
+    n_inducing: Any = None
 
     # What several latent functions stand for, in `to_arviz`; see `_function_labels`.
     _function_dimension: ClassVar[str] = "function"
@@ -255,7 +261,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         self._check_memory(structure, kernel, groups)
         settings = self._settings(groups[0][0], kernel, structure)
         models = models_with(structure)
-        self._traces, self._end = fit_chains(self, models, settings, theta)
+        self._traces, self._stopped_by = fit_chains(self, models, settings, theta)
         self.representation_ = settings.representation
         every = [trace for group in self._traces for trace in group]
         self.hyperparameter_update_ = update_in_use(settings, every)
@@ -331,14 +337,14 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
 
     def _stopped(self) -> str:
         """Say that somebody, or the clock, stopped the chains, and how they go on."""
-        if self._end in (End.ALL_DRAWN, End.ENOUGH):
+        if not self._stopped_by:
             return ""
         how = "To go on from here, fit again with warm_start=True"
         if self.checkpoint is not None:
             directory = str(checkpoint_directory(self.checkpoint))
             how = f"To go on, call fit again: it goes on from checkpoint={directory!r}"
             how += needed_seed(self.random_state)
-        reason = f" after max_seconds={self.max_seconds}" * (self._end is End.NO_TIME)
+        reason = f" after max_seconds={self.max_seconds}" * (self._stopped_by == "time")
         return (
             f"fit was stopped{reason}: {self.n_draws_} of n_draws={self.n_draws} draws of each "
             f"chain are kept. {how}. "

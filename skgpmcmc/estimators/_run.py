@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Sequence
-from enum import Enum, auto
 from typing import Any
 
 import joblib
@@ -93,15 +92,6 @@ def chain_tasks(estimator: Any, n_chains: int) -> list[ChainTasks]:
     return [ChainTasks(estimator, n_chains)] if has_any else []
 
 
-class End(Enum):
-    """Why a fit ended."""
-
-    ALL_DRAWN = auto()
-    ENOUGH = auto()
-    NO_TIME = auto()
-    STOPPED = auto()
-
-
 class Looks:
     """Looks at the draws between rounds: tells the terminal, and decides whether to go on.
 
@@ -137,7 +127,7 @@ def fit_chains(
     models: Sequence[Sequence[LatentGaussianModel]],
     settings: SamplerSettings,
     theta: Array | None = None,
-) -> tuple[list[list[Trace]], End]:
+) -> tuple[list[list[Trace]], str]:
     """Run all chains of a fit, and set what a later fit can continue.
 
     Parameters
@@ -155,8 +145,8 @@ def fit_chains(
     -------
     traces : list of list of Trace
         See `run_groups`.
-    end : End
-        Why there are no more.
+    stopped_by : str
+        ``"time"`` or ``"user"`` if the chains were stopped before enough was drawn, else empty.
     """
     continuation = Continuation.of(estimator, models)
     previous = continuation.previous(estimator) if estimator.warm_start else None
@@ -189,15 +179,11 @@ def fit_chains(
             listener.close()
     estimator._continuation = continuation
     n_draws, seconds = traces[0][0].n_draws, time.monotonic() - began
-    is_late = estimator.max_seconds is not None and seconds >= estimator.max_seconds
-    end = End.NO_TIME if is_late else End.STOPPED
-    if n_draws == settings.n_draws:
-        end = End.ALL_DRAWN
-    elif looks.is_enough:
-        end = End.ENOUGH
-    if previous is not None and end in (End.ALL_DRAWN, End.ENOUGH):
+    is_complete = looks.is_enough or n_draws == settings.n_draws
+    if previous is not None and is_complete:
         _warn_if_no_draws(estimator, n_draws - previous[0][0].n_draws, looks.is_enough)
-    return traces, end
+    is_late = estimator.max_seconds is not None and seconds >= estimator.max_seconds
+    return traces, "" if is_complete else "time" if is_late else "user"
 
 
 def _warn_if_no_draws(estimator: Any, n_new: int, is_enough: bool) -> None:
