@@ -22,7 +22,7 @@ from ._kernel_form import NoiseSplit, split_white_noise
 from ._low_rank import LowRankCovariance, project_on_points, root_of_points
 from ._low_rank_factor import LowRankFactor, LowRankPseudoPosterior
 from ._low_rank_gradient import POINT_JITTER
-from ._low_rank_structure import LowRankStructure, PointsAndRows
+from ._low_rank_structure import LowRankStructure
 from ._memory import grid_memory, working_memory
 from ._stationary import StationaryCovariance
 from ._structure import CovarianceStructure
@@ -50,7 +50,6 @@ __all__ = [
     "LowRankPseudoPosterior",
     "LowRankStructure",
     "NoiseSplit",
-    "PointsAndRows",
     "PseudoPosterior",
     "PseudoPosteriorFactory",
     "PseudoPosteriorWithVariances",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
@@ -13,21 +13,6 @@ from ._low_rank import LowRankCovariance
 from ._low_rank_kernel import AnyCrossKernel, CrossKernel
 from ._low_rank_stationary import StationaryCrossKernel
 from ._structure import CovarianceStructure
-
-
-class PointsAndRows(NamedTuple):
-    """Inputs of a latent function that was sampled through inducing points.
-
-    Attributes
-    ----------
-    points : array-like of length m
-        The inducing points.
-    rows : array-like of length n
-        Inputs of the latent variables.
-    """
-
-    points: Any
-    rows: Any
 
 
 class LowRankStructure(CovarianceStructure):
@@ -109,9 +94,9 @@ class LowRankStructure(CovarianceStructure):
         """Return the points: draws keep the latent function there."""
         return self.points
 
-    def conditioned_on(self, X: Any) -> PointsAndRows:
-        """Return the points, at which draws know the latent function, and the rows."""
-        return PointsAndRows(self.points, X)
+    def conditioned_on(self, X: Any) -> Any:
+        """Return the points, at which draws know the latent function."""
+        return self.points
 
     def memory(self, kernel: Kernel, X: Any, gradient: bool) -> float:
         """Return the bytes that a chain needs beside its draws, at most about that many."""

@@ -242,9 +242,13 @@ class PosteriorDraws:
         lower = self._factor(cross.kernel, draw)
         return Conditional(cross, lower, self._values[draw] - offset, offset)
 
+    def _among_values(self, kernel: Kernel) -> Any:
+        """Return the covariance of the values, without noise and jitter."""
+        return covariances(kernel, self._X)
+
     def _factor(self, kernel: Kernel, draw: int) -> Array:
         """Return the Cholesky factor of the covariance of the values."""
-        covariance = np.asarray(covariances(kernel, self._X), dtype=np.float64)
+        covariance = np.asarray(self._among_values(kernel), dtype=np.float64)
         diagonal = np.diagonal(covariance)
         noise = 0.0 if self._noise is None else self._noise[draw]
         jitter = self._jitter if self._noise is None else _JITTER_BESIDE_NOISE

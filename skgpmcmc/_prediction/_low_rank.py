@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
-from .._covariance import POINT_JITTER, PointsAndRows
+from .._covariance import POINT_JITTER, covariances
 from .._linalg import Array
 from ..likelihoods import Likelihood
 from ..trace import Trace
@@ -26,24 +26,19 @@ from ._dense import PosteriorDraws
 class LowRankPosteriorDraws(PosteriorDraws):
     """Draws of (theta, m) and u that predictions are conditional on."""
 
-    @staticmethod
-    def numbers_of_draw(X: PointsAndRows) -> int:
-        """Return about how many numbers are made of a draw, and worked through for a new row."""
-        return len(X.points) ** 2
-
     @classmethod
     def from_trace(
-        cls, kernel: Kernel, X: PointsAndRows, trace: Trace, jitter: float, max_draws: int
+        cls, kernel: Kernel, X: Any, trace: Trace, jitter: float, max_draws: int
     ) -> Self:
         """Take at most `max_draws` draws of u, evenly spread over chains and iterations."""
         # The chains' jitter is for the rows; that of the points is their own.
-        return super().from_trace(kernel, X.points, trace, POINT_JITTER, max_draws)
+        return super().from_trace(kernel, X, trace, POINT_JITTER, max_draws)
 
     @classmethod
     def from_gaussian(
         cls,
         kernel: Kernel,
-        X: PointsAndRows,
+        X: Any,
         trace: Trace,
         likelihood: Likelihood,
         jitter: float,
@@ -54,6 +49,10 @@ class LowRankPosteriorDraws(PosteriorDraws):
         That would take n m^2 operations for each draw.
         """
         return cls.from_trace(kernel, X, trace, jitter, max_draws)
+
+    def _among_values(self, kernel: Kernel) -> Any:
+        # As of two sets of inputs: white noise is of rows, and not of the function at the points.
+        return covariances(kernel, self._X, self._X)
 
     def at_rows(self, X: Any, draw: int) -> tuple[Array, Array]:
         """Return mean and variance of f at rows of the data, as if they were new inputs."""

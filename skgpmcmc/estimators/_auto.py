@@ -100,7 +100,11 @@ _FEW_HYPERPARAMETERS = {"logit": 4, "probit": 9}
 
 
 def preferred_for_classes(
-    n_hyperparameters: int, link: str, multi_class: str, update: Any
+    n_hyperparameters: int,
+    link: str,
+    multi_class: str,
+    update: Any,
+    structure: CovarianceStructure,
 ) -> tuple[str, ...]:
     """Return the representations that "auto" stands for with labels, the best ones first.
 
@@ -112,8 +116,11 @@ def preferred_for_classes(
         The classifier's parameters.
     update : str or callable
         Its `hyperparameter_update`.
+    structure : CovarianceStructure
+        Of the covariance. With inducing points there are many rows: the sum of what sites leave of
+        their likelihoods then allows only small moves.
     """
-    few = n_hyperparameters <= _FEW_HYPERPARAMETERS[link]
+    few = n_hyperparameters <= _FEW_HYPERPARAMETERS[link] and structure.keeps_latents
     sites_first = few and multi_class != "softmax" and update != "hmc"
     return ("post-ep", "collapsed") if sites_first else ("collapsed", "post-ep")
 

@@ -359,7 +359,9 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         theta = np.median(trace.all_theta(), axis=0) if len(trace.layout) else np.empty(0)
         return self._latent_kernel.clone_with_theta(theta[: trace.layout.n_kernel])
 
-    def _preferred_representations(self, kernel: Kernel) -> tuple[str, ...]:
+    def _preferred_representations(
+        self, kernel: Kernel, structure: CovarianceStructure
+    ) -> tuple[str, ...]:
         """Return what "auto" stands for: the first that likelihood and covariance have."""
         return PREFERRED_FOR_NUMBERS
 
@@ -375,7 +377,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             )
         representation = self.representation
         if representation == "auto":
-            names = self._preferred_representations(kernel)
+            names = self._preferred_representations(kernel, structure)
             representation = auto_representation(names, update, likelihood, structure)
         rows = self.X_train_[:2]
         hamiltonian = follows_trajectories(

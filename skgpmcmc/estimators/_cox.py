@@ -316,7 +316,9 @@ class MCMCCoxProcessRegressor(CountPredictions):
         )
         return X, places[index], structure
 
-    def _preferred_representations(self, kernel: Kernel) -> tuple[str, ...]:
+    def _preferred_representations(
+        self, kernel: Kernel, structure: CovarianceStructure
+    ) -> tuple[str, ...]:
         return PREFERRED_FOR_COUNTS
 
     def _not_sampled(self) -> dict[str, str]:

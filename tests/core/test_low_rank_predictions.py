@@ -183,14 +183,10 @@ def test_priors_of_another_model_are_noticed():
         core.predict_latent(other, trace, X_SMALL)
 
 
-def test_a_kernel_without_root_is_told():
-    draws = LowRankPosteriorDraws(
-        ConstantKernel(1.0) * RBF(1.0),
-        Z,
-        np.full((1, 2), np.nan),
-        np.zeros(1),
-        np.zeros((1, len(Z))),
-        JITTER,
-    )
-    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+def test_a_kernel_that_is_not_finite_is_told():
+    theta = np.full((1, 2), np.nan)
+    zero = np.zeros((1, len(Z)))
+    kernel = ConstantKernel(1.0) * RBF(1.0)
+    draws = LowRankPosteriorDraws(kernel, Z, theta, np.zeros(1), zero, JITTER)
+    with pytest.raises(ValueError, match="too large for double precision, or NaN"):
         draws.joint(NEW, 0)
