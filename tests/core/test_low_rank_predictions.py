@@ -1,5 +1,7 @@
 """Chains through inducing points in the core: what draws keep, and what they predict."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from problems import LIKELIHOODS, PRIORS, X_SMALL, make_model
@@ -17,7 +19,7 @@ from skgpmcmc._covariance import LowRankStructure, PointsAndRows
 from skgpmcmc._prediction import _dense
 from skgpmcmc._prediction._low_rank import LowRankPosteriorDraws
 from skgpmcmc._running import _one_chain
-from skgpmcmc.likelihoods import Gaussian, Poisson
+from skgpmcmc.likelihoods import BernoulliLogit, Gaussian, Poisson
 
 N, JITTER = 17, 1e-6
 RNG = np.random.default_rng(3)
@@ -221,3 +223,21 @@ def test_a_kernel_without_root_is_told():
     )
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
         draws.joint(NEW, 0)
+
+
+def test_chains_and_predictions_allocate_no_pairs_of_rows():
+    n, m = 3000, 20
+    x = np.linspace(0.0, 9.0, n)[:, np.newaxis]
+    y = np.sign(np.sin(x[:, 0]) + 0.5 * np.random.default_rng(0).standard_normal(n))
+    model = make_model(BernoulliLogit(y), X=x, structure=LowRankStructure(x[:: n // m]))
+    tracemalloc.start()
+    for representation in ("post-ep", "collapsed"):
+        hamiltonian = representation == "collapsed"
+        settings = core.SamplerSettings(
+            representation, hamiltonian=hamiltonian, n_warmup=2, n_draws=1
+        )
+        trace = core.run_chains(model, settings, n_chains=1, random_state=0)
+        core.predict_mean(model, trace, x)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8.0 * n**2 / 2.0
