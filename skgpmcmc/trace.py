@@ -297,7 +297,7 @@ class Trace:
         quantities : dict
             What `posterior` returns; ``latent[worst]``, of shape (n_chains, n_draws), the latent
             variable that the chains agree on least, out of up to 50 that are evenly spread over
-            the training inputs; and the complete-data log likelihood.
+            those in `latent`; and the complete-data log likelihood.
         """
         n_latent = self.latent.shape[2]
         some = np.unique(np.linspace(0, n_latent - 1, min(n_latent, _MOST_LATENTS)).astype(int))

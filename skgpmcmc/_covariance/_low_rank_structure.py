@@ -116,7 +116,7 @@ class LowRankStructure(CovarianceStructure):
     def memory(self, kernel: Kernel, X: Any, gradient: bool) -> float:
         """Return the bytes that a chain needs beside its draws, at most about that many."""
         n, m = float(len(X)), float(len(self.points))
-        return 16.0 * n * m + 4000.0 * n + 300.0 * m**2
+        return 16.0 * n * m + 4500.0 * n + 300.0 * m**2
 
     def has_gradient(self, kernel: Kernel, rows: Any) -> bool:
         """Return whether the kernel returns the gradient of its matrix."""
