@@ -29,7 +29,7 @@ from ._prediction._dense import PosteriorDraws, likelihood_params, sample_latent
 from ._prediction._registry import posterior_draws
 from ._running._chains import run_chains
 from ._running._continuation import check_kind, check_origin
-from ._running._inducing_points import ChosenPoints, choose_points
+from ._running._inducing_points import ChosenPoints, certify, choose_points
 from ._sampling._settings import SamplerSettings
 from .estimators._latent_predictions import latent_moments
 from .likelihoods._checks import check_quantiles
@@ -44,6 +44,7 @@ __all__ = [
     "SamplerSettings",
     "Trace",
     "certificate",
+    "certify",
     "choose_points",
     "greedy_points",
     "predict_latent",

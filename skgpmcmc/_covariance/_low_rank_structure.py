@@ -39,7 +39,8 @@ class LowRankStructure(CovarianceStructure):
     prior, the better the more points there are, and is that prior where the points are the rows.
 
     Draws keep u, m numbers each, in place of the latent variables of all rows: predictions need
-    nothing else. Given f it is Gaussian, and drawn from that whenever a draw is kept.
+    nothing else. Given f it is Gaussian, and drawn from that whenever a draw is kept. Predictions
+    take rows of the data as new inputs: what is their own, beside u, is unknown there.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from skgpmcmc import core
 from skgpmcmc._running import _inducing_points
-from skgpmcmc.likelihoods import Gaussian
+from skgpmcmc.likelihoods import BernoulliLogit, Gaussian, Poisson
 
 X = np.random.default_rng(0).uniform(-3.0, 3.0, (40, 2))
 KERNEL = ConstantKernel(1.0) * RBF([1.0, 1.0])
@@ -74,3 +74,46 @@ def test_numbers_are_checked(model):
         core.choose_points(model, SETTINGS, 5, n_rounds=-1)
     with pytest.raises(ValueError, match="n_points"):
         core.choose_points(model, SETTINGS, 0)
+
+
+def sampled(likelihood, points, representation="post-ep"):
+    model = make_model(likelihood, KERNEL, X=X, structure=core.LowRankStructure(points))
+    settings = core.SamplerSettings(representation, n_warmup=10, n_draws=12)
+    return model, core.run_chains(model, settings, n_chains=1, random_state=0)
+
+
+def test_certificate_of_gaussian_data():
+    y = np.sin(3.0 * X[:, 0])
+    model, trace = sampled(Gaussian(y), X[:8], "marginal")
+    theta = trace.all_theta()
+    noise, mean = np.exp(theta[:, 4:]), theta[:, 3:4]
+    for reference in (core.DenseStructure(), core.LowRankStructure(X[:16])):
+        found = core.certify(model, trace, reference=reference, n_draws=12)
+        expected = core.certificate(
+            KERNEL, X, X[:8], reference, theta[:, :3], noise * np.ones(40), y - mean
+        )
+        assert found == pytest.approx(expected, rel=1e-9)
+    twice = core.certify(model, trace, n_draws=12)
+    assert twice.variance_left == pytest.approx(found.variance_left)
+    assert twice.evidence_variance > 0.0
+
+
+@pytest.mark.parametrize(
+    "likelihood", [BernoulliLogit(np.sign(X[:, 0])), Poisson(np.arange(40) % 3)]
+)
+def test_certificate_of_other_data(likelihood):
+    few, all_rows = (
+        core.certify(*sampled(likelihood, points), reference=core.DenseStructure())
+        for points in (X[:3], X)
+    )
+    assert all_rows.evidence_variance < 1e-6 < few.evidence_variance
+    assert all_rows.variance_left < 1e-6 < few.variance_left
+
+
+def test_certificate_is_of_the_model_that_was_sampled():
+    model, trace = sampled(Poisson(np.arange(40) % 3), X[:4])
+    other = model.with_structure(core.LowRankStructure(X[:5]))
+    with pytest.raises(ValueError, match="not of this model"):
+        core.certify(other, trace)
+    with pytest.raises(ValueError, match="n_draws"):
+        core.certify(model, trace, n_draws=1)
