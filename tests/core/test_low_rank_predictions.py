@@ -241,3 +241,16 @@ def test_chains_and_predictions_allocate_no_pairs_of_rows():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 8.0 * n**2 / 2.0
+
+
+def test_traces_of_other_points_are_noticed(monkeypatch):
+    monkeypatch.setattr(_one_chain, "SNAPSHOT_INTERVAL", 3)
+    model, trace = sampled(LIKELIHOODS["logit"].make())
+    assert trace.snapshots[0].iteration == 3
+    core.predict_latent(model, trace, X_SMALL)
+    for structure in (LowRankStructure(X_SMALL[2:]), LowRankStructure(X_SMALL[:2] + 50.0)):
+        with pytest.raises(ValueError, match=r"not of this model.*points differ"):
+            core.predict_latent(model.with_structure(structure), trace, X_SMALL)
+    other = make_model(BernoulliLogit([1.0, 1.0, -1.0, 1.0]), structure=model.structure)
+    with pytest.raises(ValueError, match=r"not of this model.*data"):
+        core.predict_latent(other, trace, X_SMALL)
