@@ -305,7 +305,7 @@ class Trace:
         quantities : dict
             What `posterior` returns; ``latent[worst]``, of shape (n_chains, n_draws), the latent
             variable that the chains agree on least, out of up to 50 that are evenly spread over
-            the training inputs; and the complete-data log likelihood.
+            those in `latent`; and the complete-data log likelihood.
         """
         some = some_latents(self.latent.shape[2])
         worst = some[least_agreed(self.latent[..., some])]

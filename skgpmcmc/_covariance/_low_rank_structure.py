@@ -24,7 +24,8 @@ class LowRankStructure(CovarianceStructure):
     prior, the better the more points there are, and is that prior where the points are the rows.
 
     Draws keep u, m numbers each, in place of the latent variables of all rows: predictions need
-    nothing else. Given f it is Gaussian, and drawn from that whenever a draw is kept.
+    nothing else. Given f it is Gaussian, and drawn from that whenever a draw is kept. Predictions
+    take rows of the data as new inputs: what is their own, beside u, is unknown there.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ class LowRankStructure(CovarianceStructure):
     def memory(self, kernel: Kernel, X: Any, gradient: bool) -> float:
         """Return the bytes that a chain needs beside its draws, at most about that many."""
         n, m = float(len(X)), float(len(self.points))
-        return 16.0 * n * m + 4000.0 * n + 300.0 * m**2
+        return 16.0 * n * m + 4500.0 * n + 300.0 * m**2
 
     def has_gradient(self, kernel: Kernel, rows: Any) -> bool:
         """Return whether the kernel returns the gradient of its matrix."""

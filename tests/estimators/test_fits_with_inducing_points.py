@@ -3,11 +3,18 @@
 import itertools
 import pickle
 import warnings
+from operator import ne
 
 import numpy as np
 import pytest
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import (
+    ConstantKernel,
+    GenericKernelMixin,
+    Kernel,
+    StationaryKernelMixin,
+)
 
 from skgpmcmc import (
     MCMCCoxProcessRegressor,
@@ -253,11 +260,24 @@ def test_wrong_points(wrong, words):
         fit_rows(n_inducing=wrong)
 
 
+class SharedLetters(GenericKernelMixin, StationaryKernelMixin, Kernel):
+    """Likeness of two words."""
+
+    def __call__(self, X, Y=None, eval_gradient=False):
+        Y = X if Y is None else Y
+        return 0.5 ** np.array([[sum(map(ne, x, y)) for y in Y] for x in X], dtype=float)
+
+    def diag(self, X):
+        return np.ones(len(X))
+
+
 def test_kernels_on_strings():
     """Points are chosen among objects too."""
     words = ["".join(w) for w in itertools.product("AC", "GT", "AG", "CT", "AT")]
     y = np.array([word.count("A") for word in words], dtype=float)
-    model = MCMCGaussianProcessRegressor(SharedLetters(), alpha=0.1, n_inducing=6, **SHORT_LENGTH)
+    model = MCMCGaussianProcessRegressor(
+        ConstantKernel() * SharedLetters(), alpha=0.1, n_inducing=6, **SHORT_LENGTH
+    )
     model.fit(words, y)
     assert model.n_inducing_ == 6
     assert set(model.inducing_points_) <= set(words)
