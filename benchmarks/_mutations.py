@@ -37,6 +37,7 @@ _SITE_REPRESENTATIONS = "tests/sampling/test_representations.py -k dense_densiti
 _EXPECTATION = "tests/sampling/test_expectation_propagation.py"
 _COVARIANCE = "tests/covariance/test_covariance.py"
 _GRID = "tests/covariance/test_grid_covariance.py"
+_LOW_RANK = "tests/covariance/test_low_rank.py"
 _GRADIENTS = "tests/sampling/test_hamiltonian.py"
 _UPDATES = "tests/sampling/test_updates.py"
 _NOISE = "tests/likelihoods/test_noise_likelihoods.py"
@@ -771,5 +772,41 @@ MUTATIONS = [
         "mean = centre",
         "tests/core/test_collapsed_mean.py",
         "posterior",
+    ),
+    # Inducing points.
+    Mutation(
+        "_covariance/_low_rank.py",
+        "columns.residual + noise / amplitude",
+        "columns.residual + noise",
+        f"{_LOW_RANK} -k 'gradient or only_a_move'",
+        "posterior",
+    ),
+    Mutation(
+        "_covariance/_low_rank.py",
+        "half_log_diagonal + _linalg.log_diagonal_sum(np.diagonal(lower))",
+        "half_log_diagonal + 0.5 * _linalg.log_diagonal_sum(np.diagonal(lower))",
+        f"{_LOW_RANK} -k factors",
+        "posterior",
+    ),
+    Mutation(
+        "_covariance/_low_rank_factor.py",
+        "weights = factor.scale**2 * precision / (1.0 + omega)",
+        "weights = factor.scale**2 * precision",
+        f"{_LOW_RANK} -k pseudo",
+        "posterior",
+    ),
+    Mutation(
+        "_covariance/_low_rank_factor.py",
+        "+ self.scale * rng.standard_normal(m)",
+        "+ rng.standard_normal(m) / self.scale",
+        "tests/core/test_low_rank_predictions.py -k given_all_rows",
+        "prediction",
+    ),
+    Mutation(
+        "_covariance/_low_rank_gradient.py",
+        "np.multiply(block, (squares - inverse_diagonal)[:, np.newaxis], out=work)",
+        "np.multiply(block, squares[:, np.newaxis], out=work)",
+        f"{_LOW_RANK} -k gradient",
+        "gradient",
     ),
 ]

@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from ._checks import as_random_state, check_vector, check_whole
-from ._covariance import check_kernel_call
+from ._covariance import (
+    Certificate,
+    DenseStructure,
+    LowRankStructure,
+    certificate,
+    check_kernel_call,
+    greedy_points,
+)
 from ._linalg import Array
 from ._model._inputs import as_inputs
 from ._model._model import LatentGaussianModel
@@ -28,9 +35,14 @@ from .likelihoods._checks import check_quantiles
 from .trace import Trace
 
 __all__ = [
+    "Certificate",
+    "DenseStructure",
     "LatentGaussianModel",
+    "LowRankStructure",
     "SamplerSettings",
     "Trace",
+    "certificate",
+    "greedy_points",
     "predict_latent",
     "predict_log_density",
     "predict_mean",

@@ -149,7 +149,7 @@ class ChainDraws:
     def for_model(cls, model: LatentGaussianModel, n_draws: int) -> ChainDraws:
         """Preallocate draws of a model."""
         has_collapsed_mean = model.mean_prior is not None
-        return cls(n_draws, len(model.layout), model.n_latent, has_collapsed_mean)
+        return cls(n_draws, len(model.layout), model.n_kept, has_collapsed_mean)
 
 
 @dataclass
@@ -163,7 +163,8 @@ class Trace:
     theta : ndarray of shape (n_chains, n_draws, n_parameters)
         Hyperparameters on their sampling scale (logarithms; the mean as it is).
     latent : ndarray of shape (n_chains, n_draws, n_latent)
-        Latent variables at the training inputs.
+        Latent variables at the training inputs; or, of a `LowRankStructure`, the latent function at
+        its points.
     log_likelihood : ndarray of shape (n_chains, n_draws)
         log L(f).
     complete_data_log_likelihood : ndarray of shape (n_chains, n_draws)
@@ -304,7 +305,7 @@ class Trace:
         quantities : dict
             What `posterior` returns; ``latent[worst]``, of shape (n_chains, n_draws), the latent
             variable that the chains agree on least, out of up to 50 that are evenly spread over
-            the training inputs; and the complete-data log likelihood.
+            those in `latent`; and the complete-data log likelihood.
         """
         some = some_latents(self.latent.shape[2])
         worst = some[least_agreed(self.latent[..., some])]

@@ -9,6 +9,7 @@ from ._dense_structure import DenseStructure, make_covariance
 from ._factor import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
 from ._grid import GridCovariance, GridStructure, separable_form
 from ._grid_factor import GridFactor, GridPseudoPosterior, GridPseudoPosteriorFactory
+from ._inducing_points import Certificate, certificate, greedy_points, variance_left
 from ._kernel_call import covariances, variances
 from ._kernel_checks import (
     check_hyperparameters,
@@ -18,12 +19,18 @@ from ._kernel_checks import (
     has_gradient,
 )
 from ._kernel_form import NoiseSplit, split_white_noise
+from ._low_rank import LowRankCovariance, project_on_points, root_of_points
+from ._low_rank_factor import LowRankFactor, LowRankPseudoPosterior
+from ._low_rank_gradient import POINT_JITTER
+from ._low_rank_structure import LowRankStructure
 from ._memory import grid_memory, working_memory
 from ._stationary import StationaryCovariance
 from ._structure import CovarianceStructure
 
 __all__ = [
+    "POINT_JITTER",
     "AnyPseudoPosterior",
+    "Certificate",
     "CholeskyFactor",
     "Covariance",
     "CovarianceStructure",
@@ -38,21 +45,30 @@ __all__ = [
     "GridPseudoPosteriorFactory",
     "GridStructure",
     "KernelCovariance",
+    "LowRankCovariance",
+    "LowRankFactor",
+    "LowRankPseudoPosterior",
+    "LowRankStructure",
     "NoiseSplit",
     "PseudoPosterior",
     "PseudoPosteriorFactory",
     "PseudoPosteriorWithVariances",
     "StationaryCovariance",
+    "certificate",
     "check_hyperparameters",
     "check_kernel",
     "check_kernel_call",
     "covariances",
     "describe_fault",
+    "greedy_points",
     "grid_memory",
     "has_gradient",
     "make_covariance",
+    "project_on_points",
+    "root_of_points",
     "separable_form",
     "split_white_noise",
+    "variance_left",
     "variances",
     "working_memory",
 ]

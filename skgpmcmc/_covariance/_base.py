@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+import numpy as np
+
 from .._linalg import Array
 from ..exceptions import MissingCapabilityError
 
@@ -177,6 +179,24 @@ class Covariance(ABC, Generic[F]):
 
     def forget(self) -> None:
         """Forget what earlier factors left behind, so that the next is built afresh."""
+
+    def kept_latents(
+        self, factor: F, latent: Array, mean: float, rng: np.random.Generator
+    ) -> Array:
+        """Return the latent values that a draw keeps: those of all rows.
+
+        Parameters
+        ----------
+        factor : Factor
+            Of K.
+        latent : ndarray of shape (n,)
+            f.
+        mean : float
+            Prior mean m of f; where it was integrated out, a draw of it given f.
+        rng : numpy.random.Generator
+            For structures whose draws keep less, but have to draw it.
+        """
+        return latent
 
     @abstractmethod
     def pseudo_posterior_factory(self) -> Any:

@@ -43,7 +43,7 @@ class DenseStructure(CovarianceStructure):
         The kernel's own gradient is an array of n x n x n_dims numbers, which takes as long as
         many covariances.
         """
-        return _fast_form(kernel, rows) is not None
+        return fast_form(kernel, rows) is not None
 
     def describe_fault(self, kernel: Kernel, X: Any, tolerance: float) -> str:
         """Return what is wrong with the covariance of a kernel at X, or an empty string."""
@@ -77,14 +77,14 @@ def make_covariance(
     covariance : DenseCovariance
         For one chain: it owns buffers.
     """
-    form = _fast_form(kernel, X)
+    form = fast_form(kernel, X)
     if form is not None:
         points = np.asarray(X, dtype=np.float64)
         return StationaryCovariance(form, points, jitter, offset_variance, gradient)
     return KernelCovariance(kernel, X, jitter, offset_variance, gradient)
 
 
-def _fast_form(kernel: Kernel, X: Any) -> StationaryForm | None:
+def fast_form(kernel: Kernel, X: Any) -> StationaryForm | None:
     """Return the form of a kernel that `StationaryCovariance` takes, None for any other."""
     form = parse(kernel)
     if form is None or len(form.length_scale.values) not in (1, np.shape(X)[1]):

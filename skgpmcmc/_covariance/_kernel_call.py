@@ -12,6 +12,8 @@ from .._linalg import Array
 # In length scales. Kernels that fall to zero are 1 up to rounding at smaller distances, and 0 at
 # larger ones, wherever their own formula gives no number.
 _NEAR, _FAR = 1e-8, 40.0
+# Of which all pairs are computed for their variances alone.
+_ROWS_AT_ONCE = 32
 _FALLING = (skk.RBF, skk.Matern)
 
 
@@ -53,6 +55,18 @@ def variances(kernel: skk.Kernel, X: Any) -> Array:
     """Return the diagonal of k(X, X), without warnings of what overflows."""
     with np.errstate(all="ignore"):
         return np.asarray(kernel.diag(X))
+
+
+def noiseless_variances(kernel: skk.Kernel, X: Any) -> Array:
+    """Return k(x, x) for each row of X, white noise left out.
+
+    White noise is no part of the covariances of two sets of inputs, even if both are the same.
+    """
+    parts = []
+    for start in range(0, len(X), _ROWS_AT_ONCE):
+        rows = X[start : start + _ROWS_AT_ONCE]
+        parts.append(np.diagonal(covariances(kernel, rows, rows)))
+    return np.concatenate(parts)
 
 
 def _call(kernel: skk.Kernel, X: Any, Y: Any) -> Array:

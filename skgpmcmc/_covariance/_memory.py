@@ -50,7 +50,7 @@ def grid_memory(grid: Grid) -> float:
     return _GRID_POINT * float(grid.n) + _AXIS_PAIR * sum(float(n) ** 2 for n in grid.shape)
 
 
-def check_memory(n_latent: int, working: float, n_stored: int, limit: float | None) -> None:
+def check_memory(n_latent: int, working: float, stored: float, limit: float | None) -> None:
     """Raise an error before anything too large is allocated.
 
     Parameters
@@ -59,8 +59,8 @@ def check_memory(n_latent: int, working: float, n_stored: int, limit: float | No
         Distinct rows.
     working : float
         Bytes that all chains that run at the same time need beside their draws.
-    n_stored : int
-        Draws of latent functions that are kept in all.
+    stored : float
+        Latent values that all draws together keep.
     limit : float or None
         In gigabytes.
 
@@ -72,7 +72,7 @@ def check_memory(n_latent: int, working: float, n_stored: int, limit: float | No
     if limit is None:
         return
     # The draws of all chains are copied into one array.
-    draws = 2.0 * 8.0 * n_stored * n_latent
+    draws = 2.0 * 8.0 * stored
     if (working + draws) / 1e9 > limit:
         raise ValueError(
             f"{n_latent} distinct rows need about {(working + draws) / 1e9:.3g} gigabytes, more "

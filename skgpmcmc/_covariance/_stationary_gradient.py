@@ -17,7 +17,7 @@ from ._packed_distances import Triangle
 
 # q is a difference of terms of the size of the largest |x|^2: beyond this its rounding
 # error might come near the jitter.
-_LARGEST_SQUARE = 1e5
+LARGEST_SQUARE = 1e5
 
 
 def _matern12(distance: Array, correlation: Array, scratch: Array) -> None:
@@ -46,7 +46,7 @@ def _matern52(distance: Array, correlation: Array, scratch: Array) -> None:
 
 #: nu -> function that overwrites the tabulated distances by h, given the correlations. The
 #: squared exponential is missing: its h is the correlation itself.
-_DERIVATIVES: dict[float, Callable[[Array, Array, Array], None]] = {
+DERIVATIVES: dict[float, Callable[[Array, Array, Array], None]] = {
     0.5: _matern12,
     1.5: _matern32,
     2.5: _matern52,
@@ -83,7 +83,7 @@ class CorrelationDerivatives:
         self._squares = np.square(self._X)
         self._with_ones = np.asfortranarray(np.column_stack([self._X, np.ones(n)]))
         self._factor = distance_factor
-        self._correlate, self._differentiate = correlate, _DERIVATIVES.get(nu)
+        self._correlate, self._differentiate = correlate, DERIVATIVES.get(nu)
         # Rounding errors leave distances around zero on its other side.
         self._clip = np.maximum if distance_factor > 0.0 else np.minimum
         self._triangle = triangle
@@ -111,7 +111,7 @@ class CorrelationDerivatives:
             False where rounding would matter: `target` is then worthless.
         """
         squares = self._squares @ np.broadcast_to(weights, self._X.shape[1])
-        if not squares.max() <= _LARGEST_SQUARE:  # also for NaN
+        if not squares.max() <= LARGEST_SQUARE:  # also for NaN
             return False
         scaled = self._X * np.sqrt(weights)
         _linalg.write_products(scaled, -2.0 * self._factor, target)

@@ -30,6 +30,8 @@ class CovarianceStructure(ABC):
         - ``"added noise"``: `noisy_factor`, `factor_beside` and, where `has_gradient` says so,
           `log_normal_gradient`;
         - ``"pseudo-posterior gradient"``: `pseudo_posterior_gradient`.
+    keeps_latents : bool
+        Whether draws keep the latent variables themselves, or others; see `kept_inputs`.
     alternatives : tuple of CovarianceStructure
         Others for the same covariance, in the order in which they are tried where this one
         cannot be used. A structure that approximates the covariance has none: another one would
@@ -37,6 +39,7 @@ class CovarianceStructure(ABC):
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset()
+    keeps_latents: ClassVar[bool] = True
     alternatives: ClassVar[tuple[CovarianceStructure, ...]] = ()
 
     def check_inputs(self, X: Any) -> None:  # noqa: B027 - a hook; most take any inputs
@@ -85,6 +88,13 @@ class CovarianceStructure(ABC):
     def has_fast_gradient(self, kernel: Kernel, rows: Any) -> bool:
         """Return whether that gradient costs little more than the covariance."""
         return False
+
+    def kept_inputs(self, X: Any) -> Any:
+        """Return where draws keep the latent function, given the inputs of all latent variables.
+
+        See `Covariance.kept_latents`.
+        """
+        return X
 
     def conditioned_on(self, X: Any) -> Any:
         """Return the inputs of the latent variables, as the class of predictions takes them.

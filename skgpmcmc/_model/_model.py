@@ -167,6 +167,11 @@ class LatentGaussianModel:
         samples_mean = constant and not collapse
         self.layout = ParameterLayout(resolved, sizes, n_kernel, samples_mean, location)
 
+    @property
+    def n_kept(self) -> int:
+        """Number of latent values that each draw keeps; see `Covariance.kept_latents`."""
+        return len(self.structure.kept_inputs(self.X))
+
     def with_structure(self, structure: CovarianceStructure) -> LatentGaussianModel:
         """Return the same model with another structure of the same covariance."""
         other = copy.copy(self)

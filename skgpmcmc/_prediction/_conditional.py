@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,6 +35,11 @@ class Conditional:
         Of the values from m.
     offset : float
         m.
+
+    Attributes
+    ----------
+    log_density : float
+        Of the values.
     """
 
     def __init__(
@@ -44,6 +50,10 @@ class Conditional:
         self._weights = _linalg.solve_lower(lower, whitened, transpose=True)
         self._offset = offset
         diagonal = _linalg.diagonal_view(lower)
+        size = len(whitened) * math.log(2.0 * math.pi)
+        self.log_density = -0.5 * (float(whitened @ whitened) + size) - float(
+            np.log(diagonal).sum()
+        )
         self._solves = bool(diagonal.max() > _LARGEST_RATIO * diagonal.min())
         self._lower: Array | None = lower
         self._inverse: Array | None = None

@@ -149,14 +149,14 @@ class PosteriorDraws:
         """
         for rows in self._row_chunks(len(X)):
             mean, variance = self._of_each_draw(self._moments, X[rows], 2)
-            _check_no_overflow(self._kernel, rows.start, mean, variance)
+            check_no_overflow(self._kernel, rows.start, mean, variance)
             yield rows, mean, np.maximum(variance, 0.0, out=variance)
 
     def mean_chunks(self, X: Any) -> Iterator[tuple[slice, Array]]:
         """Yield rows of X, and the mean of f there given each draw; see `chunks`."""
         for rows in self._row_chunks(len(X)):
             (mean,) = self._of_each_draw(self._means, X[rows], 1)
-            _check_no_overflow(self._kernel, rows.start, mean)
+            check_no_overflow(self._kernel, rows.start, mean)
             yield rows, mean
 
     def _row_chunks(self, n_rows: int) -> Iterator[slice]:
@@ -208,7 +208,7 @@ class PosteriorDraws:
             cross = given.project(X, mean)
             covariance = covariances(given.cross.kernel, X) - cross.T @ cross
         for part in (np.diagonal(covariance), covariance):  # the row at fault, if it is one
-            _check_no_overflow(self._kernel, 0, mean, part)
+            check_no_overflow(self._kernel, 0, mean, part)
         return mean, covariance
 
     def n_drawn(self, X: Any) -> int:
@@ -242,9 +242,13 @@ class PosteriorDraws:
         lower = self._factor(cross.kernel, draw)
         return Conditional(cross, lower, self._values[draw] - offset, offset)
 
+    def _among_values(self, kernel: Kernel) -> Any:
+        """Return the covariance of the values, without noise and jitter."""
+        return covariances(kernel, self._X)
+
     def _factor(self, kernel: Kernel, draw: int) -> Array:
         """Return the Cholesky factor of the covariance of the values."""
-        covariance = np.asarray(covariances(kernel, self._X), dtype=np.float64)
+        covariance = np.asarray(self._among_values(kernel), dtype=np.float64)
         diagonal = np.diagonal(covariance)
         noise = 0.0 if self._noise is None else self._noise[draw]
         jitter = self._jitter if self._noise is None else _JITTER_BESIDE_NOISE
@@ -351,7 +355,7 @@ def _square_root(covariance: Array) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
 
 
-def _check_no_overflow(kernel: Kernel, first_row: int, *moments: Array) -> None:
+def check_no_overflow(kernel: Kernel, first_row: int, *moments: Array) -> None:
     """Raise an error where predictions are not finite; rows of X are along their last axis."""
     each = [np.isfinite(part).reshape(-1, part.shape[-1]).all(axis=0) for part in moments]
     finite = np.logical_and.reduce(each)

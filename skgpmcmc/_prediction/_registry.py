@@ -6,17 +6,19 @@ from typing import Any
 
 from sklearn.gaussian_process.kernels import Kernel
 
-from .._covariance import CovarianceStructure, DenseStructure, GridStructure
+from .._covariance import CovarianceStructure, DenseStructure, GridStructure, LowRankStructure
 from ..exceptions import MissingCapabilityError
 from ..trace import Trace
 from ._dense import PosteriorDraws
 from ._grid import GridPosteriorDraws
+from ._low_rank import LowRankPosteriorDraws
 
 #: Structure -> its class of predictions. Here, and not as a method of the structures, because
 #: predictions are made of traces: covariances stand below those, and may not import them.
 PREDICTIONS: dict[type[CovarianceStructure], type[PosteriorDraws]] = {
     DenseStructure: PosteriorDraws,
     GridStructure: GridPosteriorDraws,
+    LowRankStructure: LowRankPosteriorDraws,
 }
 
 

@@ -142,7 +142,8 @@ def run_groups(
     n_jobs : int, optional
         Chains that run at the same time, as joblib takes it.
     theta : ndarray of shape (n_chains, n_parameters), optional
-        Starting points; draws from the prior by default.
+        Starting points; draws from the prior by default. With an axis before these, each target
+        has its own.
     previous : sequence of sequence of Trace, optional
         Draws of the same chains, fewer than those asked for: they are continued.
     checkpoint : Checkpoint, optional
@@ -185,7 +186,8 @@ def run_groups(
         If the process of a chain died.
     """
     groups = [[plan(model, settings) for model in models] for models in groups]
-    starts = _starting_points(theta, n_chains, len(groups[0][0].layout))
+    each = theta if np.ndim(theta) == 3 else [theta] * len(groups)
+    starts = [_starting_points(one, n_chains, len(groups[0][0].layout)) for one in each]
     entropy = _entropy(random_state, previous, checkpoint)
     seeds = np.random.SeedSequence(entropy).spawn(n_chains * len(groups))
 
@@ -195,7 +197,7 @@ def run_groups(
         old = None if traces is None else [trace.chain(number) for trace in traces]
         file = None if checkpoint is None else checkpoint.chain(index, entropy)
         draws = _latest(models, settings, old, file)
-        return RunningChain(index, models, seeds[index], starts[number], draws, file)
+        return RunningChain(index, models, seeds[index], starts[group][number], draws, file)
 
     chains = [[chain(models, g, c) for c in range(n_chains)] for g, models in enumerate(groups)]
 

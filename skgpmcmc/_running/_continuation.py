@@ -18,6 +18,8 @@ from ..trace import Trace
 
 # Likelihoods and priors are computed again by the same formulas.
 _SMALL = 1e-6
+# What f = m + L z may change by, if it is computed again.
+_ROUGHLY = 1e-4
 # Over the jitter, and times the number of latent variables: what rounding does to log N(f; m, K)
 # where the covariance is almost singular: fifty times the most that was measured.
 _ROUNDING = 1e-13
@@ -79,20 +81,22 @@ def _difference_of_sizes(trace: Trace, model: LatentGaussianModel) -> str:
     if names != own_names:
         return f"it has the hyperparameters {names}, the model has {own_names}"
     n_latent = trace.latent.shape[-1]
-    if n_latent != model.n_latent:
-        return f"it has {n_latent} latent variables, the model has {model.n_latent}"
+    if n_latent != model.n_kept:
+        return f"it has {n_latent} latent variables, the model has {model.n_kept}"
     return ""
 
 
 def _difference_of_densities(trace: Trace, model: LatentGaussianModel) -> str:
     """Say which density of the first chain's last draw is not the model's."""
     theta, latent = trace.theta[0, -1], trace.latent[0, -1]
-    then = float(trace.log_likelihood[0, -1])
-    with np.errstate(all="ignore"):
-        prior = model.layout.log_prior(theta)
-        now = model.likelihood.log_likelihood(latent, model.layout.likelihood_params(theta))
+    prior = model.layout.log_prior(theta)
     if not math.isclose(prior, trace.layout.log_prior(theta), rel_tol=_SMALL, abs_tol=_SMALL):
         return "the priors differ"
+    if not model.structure.keeps_latents:
+        return _difference_at_snapshot(trace, model)
+    then = float(trace.log_likelihood[0, -1])
+    with np.errstate(all="ignore"):
+        now = model.likelihood.log_likelihood(latent, model.layout.likelihood_params(theta))
     if not math.isclose(now, then, rel_tol=_SMALL, abs_tol=_SMALL):
         return f"{_told('log L(f)', then, now)}: the likelihood or its data differ"
     then = float(trace.complete_data_log_likelihood[0, -1]) - then
@@ -100,6 +104,29 @@ def _difference_of_densities(trace: Trace, model: LatentGaussianModel) -> str:
     slack = _SMALL + _ROUNDING / model.jitter if model.jitter else math.inf
     if abs(now - then) > slack * (abs(then) + model.n_latent):  # False for NaN
         return f"{_told('log N(f; m, K)', then, now)}: kernel, X or jitter differ"
+    return ""
+
+
+def _difference_at_snapshot(trace: Trace, model: LatentGaussianModel) -> str:
+    """Say which density of the first chain was not the model's where it has left its f.
+
+    Draws that do not keep f have it where the chain can be continued, if that is after a draw.
+    """
+    snapshot = trace.snapshots[0] if trace.snapshots else None
+    index, rest = divmod(snapshot.iteration, trace.settings["thin"]) if snapshot else (0, 0)
+    if snapshot is None or rest or not index:
+        return ""
+    (chain,) = snapshot.chains
+    with np.errstate(all="ignore"):
+        state = model.workspace().state_at(np.array(chain.theta), np.array(chain.whitened))
+    then, now = float(trace.log_likelihood[0, index - 1]), math.nan
+    if state is not None:
+        now = state.log_likelihood
+    if not math.isclose(now, then, rel_tol=_ROUGHLY, abs_tol=_ROUGHLY):
+        return (
+            f"at draw {index} log L(f) was {then:.6g}, and is {now:.6g} for the model: likelihood, "
+            "data, kernel, X or points differ"
+        )
     return ""
 
 

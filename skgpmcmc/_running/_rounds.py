@@ -47,7 +47,7 @@ def next_look(n_done: int, n_in_all: int) -> int:
     Examples
     --------
     >>> [next_look(n, 1000) for n in (0, 50, 99, 100, 349, 350, 400, 800)]
-    [50, 100, 100, 150, 350, 400, 500, 950]
+    [50, 100, 100, 150, 350, 400, 500, 900]
     """
     look = SNAPSHOT_INTERVAL
     while look <= n_done:

@@ -393,13 +393,15 @@ class Chain:
 
     def record(self, draws: ChainDraws, index: int) -> None:
         """Write the current state into preallocated draws."""
-        state = self.state
+        state, mean = self.state, self.state.mean
         draws.theta[index] = state.theta
-        draws.latent[index] = state.latent
         draws.log_likelihood[index] = state.log_likelihood
         if draws.collapsed_mean is None:
             draws.complete_data_log_likelihood[index] = state.complete_data_log_likelihood()
-            return
-        mean, log_normal = self.workspace.draw_collapsed_mean(state, self._rng)
-        draws.collapsed_mean[index] = mean
-        draws.complete_data_log_likelihood[index] = state.log_likelihood + log_normal
+        else:
+            mean, log_normal = self.workspace.draw_collapsed_mean(state, self._rng)
+            draws.collapsed_mean[index] = mean
+            draws.complete_data_log_likelihood[index] = state.log_likelihood + log_normal
+        draws.latent[index] = self.workspace.covariance.kept_latents(
+            state.factor, state.latent, mean, self._rng
+        )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel
 
-from .._covariance import CovarianceStructure, DenseStructure, GridStructure
+from .._covariance import CovarianceStructure, GridStructure
 from .._grid import Grid, find_grid
 from .._sampling._settings import SamplerSettings
 from ..likelihoods import Likelihood
@@ -35,12 +35,12 @@ FEWEST_ROWS_PER_COORDINATE = 3
 
 def training_structure(
     representation: str | float, update: Any, kernel: Kernel, X: Any
-) -> tuple[CovarianceStructure, Any, NDArray[np.intp]]:
-    """Return the structure of a covariance, its inputs, and which of these each row is.
+) -> tuple[GridStructure | None, Any, NDArray[np.intp]]:
+    """Return a grid, its points, and which of these each row is; or None, the rows, and numbers.
 
-    It is a grid where the rows take up at least half of one (`find_grid`), the covariance is a
+    There is one where the rows take up at least half of one (`find_grid`), the covariance is a
     Kronecker product on it, and the representation works there; with "auto", where that is also
-    worth it (`pays`). The inputs are then all points of the grid, and otherwise the rows.
+    worth it (`pays`).
 
     Parameters
     ----------
@@ -64,7 +64,12 @@ def training_structure(
             is_wanted = supports(structure, representation_class(representation))
         if is_wanted and structure.fits(kernel, integrates_mean=False):
             return structure, grid.points(), places
-    return DenseStructure(), X, np.arange(len(X))
+    return None, X, np.arange(len(X))
+
+
+def is_exact(n_inducing: Any) -> bool:
+    """Return whether the estimators' `n_inducing` leaves room for a grid: "auto" or None."""
+    return n_inducing is None or (isinstance(n_inducing, str) and n_inducing == "auto")
 
 
 def pays(grid: Grid, n_rows: int, update: Any) -> bool:
@@ -95,7 +100,11 @@ _FEW_HYPERPARAMETERS = {"logit": 4, "probit": 9}
 
 
 def preferred_for_classes(
-    n_hyperparameters: int, link: str, multi_class: str, update: Any
+    n_hyperparameters: int,
+    link: str,
+    multi_class: str,
+    update: Any,
+    structure: CovarianceStructure,
 ) -> tuple[str, ...]:
     """Return the representations that "auto" stands for with labels, the best ones first.
 
@@ -107,8 +116,11 @@ def preferred_for_classes(
         The classifier's parameters.
     update : str or callable
         Its `hyperparameter_update`.
+    structure : CovarianceStructure
+        Of the covariance. With inducing points there are many rows: the sum of what sites leave of
+        their likelihoods then allows only small moves.
     """
-    few = n_hyperparameters <= _FEW_HYPERPARAMETERS[link]
+    few = n_hyperparameters <= _FEW_HYPERPARAMETERS[link] and structure.keeps_latents
     sites_first = few and multi_class != "softmax" and update != "hmc"
     return ("post-ep", "collapsed") if sites_first else ("collapsed", "post-ep")
 

@@ -17,7 +17,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import check_container, check_rows_of_numbers, refuse_masked, refuse_text
-from .._covariance import CovarianceStructure, DenseStructure, check_hyperparameters, check_kernel
+from .._covariance import (
+    CovarianceStructure,
+    DenseStructure,
+    check_hyperparameters,
+    check_kernel,
+)
 from .._covariance._memory import check_memory
 from .._model._model import LatentGaussianModel
 from .._running._checkpoint import checkpoint_directory, needed_seed
@@ -39,6 +44,7 @@ from ._auto import (
 )
 from ._convergence import Run, warn_once
 from ._fit_name import name_of_fit
+from ._inducing import choose, judge, wanted_points
 from ._inputs import as_objects, explain_inputs
 from ._pickling import from_plain, to_plain, with_structure
 from ._prior_table import PriorTable
@@ -78,6 +84,12 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         "mean": [StrOptions({"zero", "constant"})],
         "representation": [StrOptions({"auto", *REPRESENTATIONS}), Real],
         "hyperparameter_update": [StrOptions({"auto", "slice", "hmc"}), callable],
+        "n_inducing": [
+            None,
+            StrOptions({"auto"}),
+            Interval(Integral, 1, None, closed="left"),
+            "array-like",
+        ],
         "n_latent_updates": [Interval(Integral, 1, None, closed="left")],
         "priors": [dict, None],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
@@ -105,6 +117,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
     min_ess: float | None = None
     max_rhat: float | None = None
     max_seconds: float | None = None
+    n_inducing: Any = None
 
     # What several latent functions stand for, in `to_arviz`; see `_function_labels`.
     _function_dimension: ClassVar[str] = "function"
@@ -207,7 +220,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         self,
         kernel: Kernel,
         groups: Sequence[Sequence[Likelihood]],
-        structure: CovarianceStructure = _DENSE,
+        structure: CovarianceStructure | None = None,
         **model_options: Any,
     ) -> None:
         """Run the chains at X_train_, and set the fitted attributes that all estimators have.
@@ -218,38 +231,66 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             Of the latent functions.
         groups : sequence of sequence of Likelihood
             Independent problems, each of one or several coupled latent functions.
-        structure : CovarianceStructure
-            Of the covariance at X_train_.
+        structure : CovarianceStructure, optional
+            Of the covariance at X_train_; by default dense, or of inducing points.
         **model_options
             See `LatentGaussianModel`.
         """
         X = self.X_train_
         check_kernel(kernel, X)
-        settings = self._settings(groups[0][0], kernel, structure)
-        n_running = min(effective_n_jobs(self.n_jobs), self.n_chains * len(groups))
-        n_functions = len(groups[0])
-        n_stored = self.n_chains * self.n_draws * len(groups) * n_functions
-        working = structure.memory(kernel, X, settings.hamiltonian)
-        check_memory(len(X), n_running * n_functions * working, n_stored, self.memory_limit)
         options = {
-            "structure": structure,
             "priors": self.priors,
             "mean": self.mean,
             "feature_names": getattr(self, "feature_names_in_", None),
             "unset_bounds": None if self.kernel is None else SKLEARN_BOUNDS,
             **model_options,
         }
-        models = [
-            [LatentGaussianModel(kernel, X, likelihood, **options) for likelihood in group]
-            for group in groups
-        ]
-        self._traces, self._stopped_by = fit_chains(self, models, settings)
+
+        def models_with(structure: CovarianceStructure) -> list[list[LatentGaussianModel]]:
+            given = {"structure": structure, **options}
+            return [[LatentGaussianModel(kernel, X, one, **given) for one in g] for g in groups]
+
+        wanted = None if structure is not None else wanted_points(self.n_inducing, X)
+        theta = None
+        if wanted is not None:
+            example = wanted.example(X)
+            self._check_memory(example, kernel, groups)
+            how = self._settings(groups[0][0], kernel, example), wanted, self.n_chains, self.n_jobs
+            structure, theta = choose(models_with, *how)
+        structure = structure or _DENSE
+        self._check_memory(structure, kernel, groups)
+        settings = self._settings(groups[0][0], kernel, structure)
+        models = models_with(structure)
+        self._traces, self._stopped_by = fit_chains(self, models, settings, theta)
         self.representation_ = settings.representation
         every = [trace for group in self._traces for trace in group]
         self.hyperparameter_update_ = update_in_use(settings, every)
         self._latent_kernel, self._jitter = kernel, models[0][0].jitter
         self._structure = models[0][0].structure
+        self._set_approximation(models)
         self._set_fitted(every)
+
+    def _check_memory(
+        self,
+        structure: CovarianceStructure,
+        kernel: Kernel,
+        groups: Sequence[Sequence[Likelihood]],
+    ) -> None:
+        """Raise an error before anything too large is allocated."""
+        X, n_functions = self.X_train_, len(groups[0])
+        n_running = min(effective_n_jobs(self.n_jobs), self.n_chains * len(groups))
+        n_stored = self.n_chains * self.n_draws * len(groups) * n_functions
+        settings = self._settings(groups[0][0], kernel, structure)
+        working = n_running * n_functions * structure.memory(kernel, X, settings.hamiltonian)
+        check_memory(len(X), working, n_stored * len(structure.kept_inputs(X)), self.memory_limit)
+
+    def _set_approximation(self, models: list[list[LatentGaussianModel]]) -> None:
+        """Set what is known of inducing points, if there are any, and warn if they are too few."""
+        self.n_inducing_, self.inducing_points_, self.approximation_ = None, None, None
+        if not self._structure.keeps_latents:
+            self.inducing_points_ = self._structure.kept_inputs(self.X_train_)
+            self.n_inducing_ = len(self.inducing_points_)
+            self.approximation_ = judge(models, self._traces)
 
     def _function_labels(self) -> list[Any] | None:
         """Return what the latent functions are called, if there are several."""
@@ -318,7 +359,9 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         theta = np.median(trace.all_theta(), axis=0) if len(trace.layout) else np.empty(0)
         return self._latent_kernel.clone_with_theta(theta[: trace.layout.n_kernel])
 
-    def _preferred_representations(self, kernel: Kernel) -> tuple[str, ...]:
+    def _preferred_representations(
+        self, kernel: Kernel, structure: CovarianceStructure
+    ) -> tuple[str, ...]:
         """Return what "auto" stands for: the first that likelihood and covariance have."""
         return PREFERRED_FOR_NUMBERS
 
@@ -334,7 +377,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             )
         representation = self.representation
         if representation == "auto":
-            names = self._preferred_representations(kernel)
+            names = self._preferred_representations(kernel, structure)
             representation = auto_representation(names, update, likelihood, structure)
         rows = self.X_train_[:2]
         hamiltonian = follows_trajectories(

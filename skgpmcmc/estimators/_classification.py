@@ -12,6 +12,7 @@ from sklearn.base import _fit_context
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils._param_validation import StrOptions
 
+from .._covariance import CovarianceStructure
 from .._linalg import Array
 from ..likelihoods import Bernoulli, Binomial
 from ..priors._data_scaled import FEATURE_FACTOR, DataScaledPriors, default_kernel
@@ -153,6 +154,7 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         multi_class: str = "one_vs_rest",
         representation: str | float = "auto",
         hyperparameter_update: Any = "auto",
+        n_inducing: Any = "auto",
         n_latent_updates: int = 10,
         priors: dict | None = None,
         n_chains: int = 4,
@@ -177,6 +179,7 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         self.multi_class = multi_class
         self.representation = representation
         self.hyperparameter_update = hyperparameter_update
+        self.n_inducing = n_inducing
         self.n_latent_updates = n_latent_updates
         self.priors = priors
         self.n_chains = n_chains
@@ -276,9 +279,11 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         self._sample(kernel, groups, defaults=defaults)
         return self
 
-    def _preferred_representations(self, kernel: Kernel) -> tuple[str, ...]:
-        update = self.hyperparameter_update
-        return preferred_for_classes(kernel.n_dims, self.link, self.multi_class, update)
+    def _preferred_representations(
+        self, kernel: Kernel, structure: CovarianceStructure
+    ) -> tuple[str, ...]:
+        how = self.link, self.multi_class, self.hyperparameter_update
+        return preferred_for_classes(kernel.n_dims, *how, structure)
 
     def _set_classes(self, y: NDArray, weights: Array | None) -> NDArray[np.intp]:
         """Set the classes; return the number of that of each row."""

@@ -13,12 +13,12 @@ from sklearn.base import _fit_context
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._covariance import CovarianceStructure, DenseStructure
+from .._covariance import CovarianceStructure
 from ..likelihoods import Likelihood, NegativeBinomial, Poisson
 from ..likelihoods._checks import check_counts
 from ..likelihoods._negative_binomial import SMALLEST_DISPERSION
 from ..priors._data_scaled import DataScaledPriors, default_kernel
-from ._auto import PREFERRED_FOR_COUNTS, training_structure
+from ._auto import PREFERRED_FOR_COUNTS, is_exact, training_structure
 from ._base import keeps_fitted
 from ._count_predictions import CountPredictions
 from ._documentation import with_shared_documentation
@@ -163,6 +163,7 @@ class MCMCCoxProcessRegressor(CountPredictions):
         mean: str = "constant",
         representation: str | float = "auto",
         hyperparameter_update: Any = "auto",
+        n_inducing: Any = "auto",
         n_latent_updates: int = 10,
         priors: dict | None = None,
         n_chains: int = 4,
@@ -187,6 +188,7 @@ class MCMCCoxProcessRegressor(CountPredictions):
         self.mean = mean
         self.representation = representation
         self.hyperparameter_update = hyperparameter_update
+        self.n_inducing = n_inducing
         self.n_latent_updates = n_latent_updates
         self.priors = priors
         self.n_chains = n_chains
@@ -293,7 +295,7 @@ class MCMCCoxProcessRegressor(CountPredictions):
 
     def _place_latents(
         self, distinct: Any, index: NDArray[np.intp] | None, kernel: Kernel
-    ) -> tuple[Any, NDArray[np.intp] | None, CovarianceStructure]:
+    ) -> tuple[Any, NDArray[np.intp] | None, CovarianceStructure | None]:
         """Return where the latent variables are, which one each row has, and their structure.
 
         Parameters
@@ -306,13 +308,17 @@ class MCMCCoxProcessRegressor(CountPredictions):
             Of the latent function.
         """
         if index is None:
-            return distinct, None, DenseStructure()
+            return distinct, None, None
+        if not is_exact(self.n_inducing):
+            return distinct, index, None
         structure, X, places = training_structure(
             self.representation, self.hyperparameter_update, kernel, distinct
         )
         return X, places[index], structure
 
-    def _preferred_representations(self, kernel: Kernel) -> tuple[str, ...]:
+    def _preferred_representations(
+        self, kernel: Kernel, structure: CovarianceStructure
+    ) -> tuple[str, ...]:
         return PREFERRED_FOR_COUNTS
 
     def _not_sampled(self) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._covariance import DenseStructure, GridStructure, NoiseSplit
+from .._covariance import DenseStructure, GridStructure, LowRankStructure, NoiseSplit
 from .._grid import Grid
 from .._model._layout import ParameterLayout
 from .._serialization import from_plain, register, to_plain
@@ -28,6 +28,7 @@ register(
     Grid,
     GridStructure,
     HyperPrior,
+    LowRankStructure,
     NoiseSplit,
     Observed,
     ParameterLayout,

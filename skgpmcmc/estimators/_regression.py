@@ -155,6 +155,7 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         mean: str = "zero",
         representation: str | float = "auto",
         hyperparameter_update: Any = "auto",
+        n_inducing: Any = "auto",
         n_latent_updates: int = 10,
         priors: dict | None = None,
         n_chains: int = 4,
@@ -181,6 +182,7 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         self.mean = mean
         self.representation = representation
         self.hyperparameter_update = hyperparameter_update
+        self.n_inducing = n_inducing
         self.n_latent_updates = n_latent_updates
         self.priors = priors
         self.n_chains = n_chains

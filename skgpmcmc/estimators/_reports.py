@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._linalg import Array
+from .._prediction._low_rank import LowRankPosteriorDraws
 from ..diagnostics import SummaryTable
 from ..diagnostics._summary import with_quantiles
 from ..likelihoods._checks import check_quantiles
@@ -157,10 +158,13 @@ class Reports:
 
             - ``posterior``: the hyperparameters by their names in ``posterior_``, vectors with
               the dimension ``feature``, and ``latent``, the latent function at the rows of
-              ``X_train_``, dimension ``point`` (for a regressor in the units of y);
+              ``X_train_``, dimension ``point`` (for a regressor in the units of y); with inducing
+              points, at these;
             - ``log_likelihood``: ``y``, of each row given the latent function and the
-              hyperparameters, multiplied by its weight (a row of weight w is w copies of it);
-            - ``sample_stats``: ``lp``, the complete-data log likelihood;
+              hyperparameters, multiplied by its weight (a row of weight w is w copies of it); with
+              inducing points, given the function there;
+            - ``sample_stats``: ``lp``, the complete-data log likelihood: the sum of these, and the
+              log density of ``latent``;
             - ``observed_data``: ``y``, as given to `fit`;
             - ``constant_data``: ``X``, ``X_train``, ``point_of_row`` (the point of each row) and
               ``sample_weight``, ``trials``, ``exposure``, ``noise_variance`` where there are such.
@@ -222,10 +226,19 @@ def summary_table(estimator: Any, quantiles: Array) -> SummaryTable:
 def _groups(estimator: Any) -> dict[str, Variables]:
     """Return the variables of each group."""
     observed: Observed = estimator._observed
-    log_likelihoods = observed.log_likelihoods(estimator._traces)
-    pairs = zip(estimator._traces, log_likelihoods, strict=True)
-    densities = [_log_density(traces, values) for traces, values in pairs]
-    by_row: dict[str, Any] = {"point_of_row": observed.places(), **observed.per_row}
+    by_row: dict[str, Any] = dict(observed.per_row)
+    if estimator._structure.keeps_latents:
+        log_likelihoods = observed.log_likelihoods(estimator._traces)
+        pairs = zip(estimator._traces, log_likelihoods, strict=True)
+        densities = [_log_density(traces, values) for traces, values in pairs]
+        by_row = {"point_of_row": observed.places(), **by_row}
+    else:
+        functions = _functions_at_points(estimator)
+        log_likelihoods = observed.log_densities(estimator._traces, functions, estimator.X_train_)
+        densities = [
+            values.sum(axis=2) + _log_priors(draws).reshape(values.shape[:2])
+            for draws, values in zip(functions, log_likelihoods, strict=True)
+        ]
     return {
         "posterior": _posterior(estimator, observed),
         "log_likelihood": {"y": _each_function(estimator, log_likelihoods, "row")},
@@ -251,6 +264,25 @@ def _log_density(traces: list[Trace], log_likelihood: Array) -> Array:
     """Return log L(f) + log N(f; m, K) of each draw, of coupled latent functions together."""
     prior = [trace.complete_data_log_likelihood - trace.log_likelihood for trace in traces]
     return log_likelihood.sum(axis=2) + np.sum(prior, axis=0)
+
+
+def _functions_at_points(estimator: Any) -> list[list[LowRankPosteriorDraws]]:
+    """Return all draws of each latent function at the inducing points."""
+    structure, kernel = estimator._structure, estimator._latent_kernel
+    inputs, jitter = structure.conditioned_on(estimator.X_train_), estimator._jitter
+    n_draws = len(estimator._traces[0][0].all_theta())
+    return [
+        [
+            LowRankPosteriorDraws.from_trace(kernel, inputs, trace, jitter, n_draws)
+            for trace in group
+        ]
+        for group in estimator._traces
+    ]
+
+
+def _log_priors(functions: Sequence[LowRankPosteriorDraws]) -> Array:
+    """Return log N(u; m, K) of each draw, of coupled latent functions together."""
+    return np.array([sum(one.log_prior(d) for one in functions) for d in range(len(functions[0]))])
 
 
 def _posterior(estimator: Any, observed: Observed) -> Variables:
@@ -287,7 +319,7 @@ def _inputs(estimator: Any, observed: Observed) -> Variables:
         return {}
     return {
         "X": (["row", "feature"], points[observed.places()]),
-        "X_train": (["point", "feature"], points),
+        "X_train": (["point", "feature"], estimator._structure.kept_inputs(points)),
     }
 
 

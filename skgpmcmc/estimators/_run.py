@@ -13,6 +13,7 @@ import scipy
 import sklearn
 from joblib import effective_n_jobs
 
+from .._linalg import Array
 from .._messages import warn_user
 from .._model._model import LatentGaussianModel
 from .._running._chains import run_groups
@@ -125,6 +126,7 @@ def fit_chains(
     estimator: Any,
     models: Sequence[Sequence[LatentGaussianModel]],
     settings: SamplerSettings,
+    theta: Array | None = None,
 ) -> tuple[list[list[Trace]], str]:
     """Run all chains of a fit, and set what a later fit can continue.
 
@@ -136,6 +138,8 @@ def fit_chains(
         See `run_groups`.
     settings : SamplerSettings
         How the chains run.
+    theta : ndarray of shape (n_groups, n_chains, n_parameters), optional
+        See `run_groups`.
 
     Returns
     -------
@@ -161,6 +165,7 @@ def fit_chains(
             n_chains=estimator.n_chains,
             random_state=estimator.random_state,
             n_jobs=estimator.n_jobs,
+            theta=theta,
             previous=previous,
             checkpoint=_checkpoint(estimator.checkpoint, continuation),
             listeners=listeners,

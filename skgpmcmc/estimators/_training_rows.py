@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._linalg import Array
+from .._prediction._low_rank import LowRankPosteriorDraws
 from ..likelihoods import Likelihood
 from ..trace import Trace
 
@@ -59,6 +61,39 @@ class Observed:
         base = self.log_base * (1.0 if weights is None else weights)
         pairs = zip(self.groups, traces, strict=True)
         return [self._of_group(group, trace) + base for group, trace in pairs]
+
+    def log_densities(
+        self,
+        traces: Sequence[Sequence[Trace]],
+        functions: Sequence[Sequence[LowRankPosteriorDraws]],
+        X: Any,
+    ) -> list[Array]:
+        """Return those of rows given the latent functions at inducing points, f integrated out.
+
+        Draws that do not keep f have no others; see `log_likelihoods`. Given the functions at the
+        points, rows are independent of each other, but for rows that repeat each other.
+
+        Parameters
+        ----------
+        traces : sequence of sequence of Trace
+            Of each group.
+        functions : sequence of sequence of LowRankPosteriorDraws
+            All of their draws.
+        X : array-like of length n_latent
+            Distinct rows.
+        """
+        weights = self.per_row.get("sample_weight")
+        base = self.log_base * (1.0 if weights is None else weights)
+        values = []
+        for group, own, draws in zip(self.groups, traces, functions, strict=True):
+            each = np.empty((len(draws[0]), len(self.y)))
+            for d, theta in enumerate(own[0].all_theta()):
+                means, variances = zip(*(one.at_rows(X, d) for one in draws), strict=True)
+                params = own[0].layout.likelihood_params(theta)
+                found = group[0].log_density_of_rows(group, means, variances, params)
+                each[d] = found.reshape(-1, len(self.y)).sum(axis=0)
+            values.append(each.reshape(*own[0].theta.shape[:2], -1) + base)
+        return values
 
     def _of_group(self, group: Sequence[Likelihood], traces: Sequence[Trace]) -> Array:
         first = traces[0]

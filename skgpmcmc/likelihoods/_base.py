@@ -311,6 +311,40 @@ class Likelihood(NewObservations, ABC):
         weights = self.sample_weight
         return np.multiply(weights, values, where=weights > 0.0, out=np.zeros_like(weights))
 
+    def log_density_of_rows(
+        self,
+        group: Sequence[Likelihood],
+        means: Sequence[NDArray],
+        variances: Sequence[NDArray],
+        params: Params = (),
+    ) -> NDArray:
+        """Weighted log probability of each observation given moments of the latent functions.
+
+        Parameters
+        ----------
+        group : sequence of Likelihood
+            As for `log_likelihood_of_rows`.
+        means, variances : sequence of ndarray of shape (n_latent,)
+            Of each latent function, which is normal there.
+        params : sequence of float
+
+        Returns
+        -------
+        ndarray of shape (n_obs,)
+
+        Raises
+        ------
+        MissingCapabilityError
+            For several latent functions, unless the class knows what they stand for.
+        """
+        if len(group) > 1:
+            self.condition_on(means[1:])
+        per_row = {name: getattr(self, name) for name in self.per_observation}
+        moments = [self._at_observations(each[0])[np.newaxis] for each in (means, variances)]
+        mean, variance = moments
+        values = self.log_density_given_draws(self.y, mean, variance, [params], **per_row)[0]
+        return self._weighted(values)
+
     def _site_prior(self, mean: ArrayLike, variance: ArrayLike) -> tuple[NDArray, NDArray]:
         shape = (self.n_latent,)
         return (

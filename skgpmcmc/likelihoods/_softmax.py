@@ -17,6 +17,9 @@ from ._new_observations import PerRow
 from ._sites import Sites
 from .predictive._mixtures import mean_softmax
 
+# Of quadrature nodes, for the probabilities of classes given one draw.
+_N_NODE_SETS = 16
+
 
 class SoftmaxClass(BernoulliLogit):
     """Softmax likelihood as a function of one class's latent values alone.
@@ -102,6 +105,23 @@ class SoftmaxClass(BernoulliLogit):
         at_rows = self._at_observations(np.stack(latents))
         values = log_softmax(at_rows, axis=0)[classes, np.arange(len(classes))]
         return self._weighted(values)
+
+    def log_density_of_rows(
+        self,
+        group: Sequence[Likelihood],
+        means: Sequence[NDArray],
+        variances: Sequence[NDArray],
+        params: Params = (),
+    ) -> NDArray:
+        """Weighted log probability of each row's class given moments; see `Likelihood`."""
+        classes = np.argmax([likelihood.y for likelihood in group], axis=0)
+        # As so many draws, each of which has other nodes.
+        moments = [
+            np.repeat(self._at_observations(np.stack(each))[:, np.newaxis], _N_NODE_SETS, axis=1)
+            for each in (means, variances)
+        ]
+        probabilities = mean_softmax(*moments)
+        return self._weighted(np.log(probabilities[np.arange(len(classes)), classes]))
 
     def class_probabilities(self, mean: Sequence[NDArray], variance: Sequence[NDArray]) -> NDArray:
         """Probabilities of all classes, averaged over draws; see `Successes`."""

@@ -1,0 +1,304 @@
+"""Inducing points of a fit: when there are any, which, and how much they lose."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Kernel
+from sklearn.utils.validation import check_array
+
+from .._checks import refuse_masked
+from .._covariance import (
+    Certificate,
+    CovarianceStructure,
+    DenseStructure,
+    LowRankStructure,
+    certificate,
+    greedy_points,
+)
+from .._linalg import Array
+from .._messages import warn_user
+from .._model._model import LatentGaussianModel
+from .._prediction._registry import posterior_draws
+from .._running._chains import run_groups
+from .._sampling._settings import SamplerSettings
+from ..likelihoods import Likelihood
+from ..trace import Trace
+
+#: Distinct rows up to which "auto" is exact.
+LARGEST_EXACT = 400
+# Numbers of points that "auto" tries, one after the other.
+_NUMBERS = (50, 100, 200)
+# Variance of the difference of log evidences beyond which more points are tried, and a warning is
+# given: importance weights of that variance would be worth less than half of the draws.
+_MOST_EVIDENCE_VARIANCE = 0.7
+# Short runs that show where the hyperparameters are.
+_N_PILOTS = 2
+_N_WARMUP, _N_DRAWS = 40, 20
+_N_PILOT_CHAINS = 2
+# Of iterations of a pilot run under the approximate posterior.
+_N_APPROXIMATE = 15
+_SEED = 20101206
+# Points are chosen at this quantile of the length scales of a pilot run: points chosen at long
+# ones make short ones look worse than they are.
+_SHORT = 0.1
+# The number of draws at which evidences are compared, and of those that a mean is over.
+_N_COMPARED, _N_OF_MEANS = 8, 40
+# The smallest precision of data that stand for the observations, relative to the largest.
+_FLATTEST = 1e-3
+
+Groups = list[list[LatentGaussianModel]]
+
+
+class Wanted(NamedTuple):
+    """What a user wants of inducing points.
+
+    Attributes
+    ----------
+    points : array-like of length m or None
+        Those that were given.
+    number : int or None
+        How many are to be chosen; None is as many as are needed, within limits.
+    """
+
+    points: Any
+    number: int | None
+
+    def example(self, X: Any) -> LowRankStructure:
+        """Return a structure of the size that the chains will have, at most."""
+        size = _NUMBERS[-1] if self.number is None else self.number
+        return LowRankStructure(X[:size] if self.points is None else self.points)
+
+
+def wanted_points(n_inducing: Any, X: Any) -> Wanted | None:
+    """Return what `n_inducing` asks for; None where the covariance is to be exact.
+
+    Parameters
+    ----------
+    n_inducing : None, "auto", int or array-like
+        The estimators' parameter.
+    X : array-like of length n
+        Distinct rows.
+
+    Raises
+    ------
+    ValueError
+        For points that are not finite, or not inputs like X.
+    """
+    if n_inducing is None:
+        return None
+    if isinstance(n_inducing, str):
+        return Wanted(None, None) if len(X) > LARGEST_EXACT else None
+    if isinstance(n_inducing, Integral):
+        return Wanted(None, int(n_inducing)) if n_inducing < len(X) else None
+    points = n_inducing
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+        points = check_points(points, X.shape[1])
+    return Wanted(points, None)
+
+
+def check_points(points: Any, n_columns: int) -> Array:
+    """Return inducing points that were given, each once.
+
+    Raises
+    ------
+    ValueError
+        For points that are not finite numbers in as many columns.
+    """
+    refuse_masked("n_inducing", points)
+    try:
+        array = check_array(points, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"n_inducing must be None, 'auto', a whole number or an array of points of shape "
+            f"(n_points, {n_columns}): {error}"
+        ) from None
+    if array.shape[1] != n_columns:
+        raise ValueError(
+            f"n_inducing is an array of points with {array.shape[1]} columns, but X has "
+            f"{n_columns}. Pass points of shape (n_points, {n_columns})."
+        )
+    _, first = np.unique(array, axis=0, return_index=True)
+    return np.asarray(array[np.sort(first)])
+
+
+def choose(
+    models_with: Callable[[CovarianceStructure], Groups],
+    settings: SamplerSettings,
+    wanted: Wanted,
+    n_chains: int,
+    n_jobs: int | None,
+) -> tuple[LowRankStructure, Array | None]:
+    """Choose inducing points among the rows, by short runs with few points.
+
+    The runs have a seed of their own, so that the points depend on the data alone: a fit that is
+    continued has the same ones.
+
+    Parameters
+    ----------
+    models_with : callable
+        Returns the models of a fit with a structure.
+    settings : SamplerSettings
+        How the chains will run.
+    wanted : Wanted
+        Points, or how many.
+    n_chains, n_jobs
+        See `run_groups`.
+
+    Returns
+    -------
+    structure : LowRankStructure
+    theta : ndarray of shape (n_groups, n_chains, n_parameters) or None
+        Starting points of the chains.
+    """
+    if wanted.points is not None:
+        return LowRankStructure(wanted.points), None
+    model = models_with(DenseStructure())[0][0]
+    kernel, X, layout = model.kernel, model.X, model.layout
+    medians = np.array([prior.quantile(0.5) for prior in layout.priors[: layout.n_kernel]])
+    first = _NUMBERS[0] if wanted.number is None else min(wanted.number, _NUMBERS[0])
+    points = greedy_points(kernel.clone_with_theta(medians), X, first)
+    n_approximate = min(settings.n_approximate, _N_APPROXIMATE)
+    lengths = {"n_warmup": _N_WARMUP, "n_draws": _N_DRAWS, "thin": 1}
+    pilot = replace(settings, n_approximate=n_approximate, **lengths)  # type: ignore[arg-type]
+    theta: Array | None = None
+    for _ in range(_N_PILOTS):
+        groups = models_with(LowRankStructure(points))
+        starts = None if theta is None else theta[:, :_N_PILOT_CHAINS]
+        traces = run_groups(
+            groups, pilot, n_chains=_N_PILOT_CHAINS, n_jobs=n_jobs, random_state=_SEED, theta=starts
+        )
+        theta = np.stack([_spread(group[0], n_chains) for group in traces])
+        before = len(points)
+        points = _better_points(groups, traces, wanted.number)
+        if len(points) <= before:
+            break
+    return LowRankStructure(points), theta
+
+
+def judge(groups: Groups, traces: Sequence[Sequence[Trace]]) -> dict[str, float]:
+    """Return how much the inducing points of a fit lose; warn if it is too much.
+
+    Parameters
+    ----------
+    groups : list of list of LatentGaussianModel
+        What was sampled.
+    traces : sequence of sequence of Trace
+        Its draws.
+
+    Warns
+    -----
+    UserWarning
+        If more points would change the posterior.
+    """
+    model = groups[0][0]
+    points = model.structure.kept_inputs(model.X)
+    more = greedy_points(short_kernel(model, traces), model.X, 2 * len(points))
+    found = compare(groups, traces, points, more)
+    if not found.evidence_variance <= _MOST_EVIDENCE_VARIANCE:  # True for NaN
+        warn_user(
+            f"{len(points)} inducing points are too few for these data: with {len(more)} points "
+            "the log evidence differs by an amount that varies over the draws with variance "
+            f"{found.evidence_variance:.3g} (should be at most {_MOST_EVIDENCE_VARIANCE}), and the "
+            f"points leave {100.0 * found.variance_left:.2g} % of the latent function's variance. "
+            f"Raise n_inducing (now {len(points)} points), use a smoother kernel, or set "
+            "n_inducing=None for the exact model, whose time grows with the cube of the rows.",
+            UserWarning,
+        )
+    return found._asdict()
+
+
+def _spread(trace: Trace, n_chains: int) -> Array:
+    """Return theta of some draws, evenly spread over those of all chains."""
+    theta = trace.all_theta()
+    return theta[np.linspace(len(theta) // 4, len(theta) - 1, n_chains).astype(int)]
+
+
+def _better_points(groups: Groups, traces: list[list[Trace]], n_points: int | None) -> Any:
+    """Return points for the hyperparameters of a pilot run: as many as are asked for or needed."""
+    model = groups[0][0]
+    most = 2 * _NUMBERS[-1] if n_points is None else n_points
+    candidates = greedy_points(short_kernel(model, traces), model.X, most)
+    if n_points is not None:
+        return candidates
+    for number in _NUMBERS:
+        points = candidates[:number]
+        if number >= len(candidates):
+            break
+        found = compare(groups, traces, points, candidates[: 2 * number])
+        if found.evidence_variance <= _MOST_EVIDENCE_VARIANCE:
+            break
+    return points
+
+
+def short_kernel(model: LatentGaussianModel, traces: Sequence[Sequence[Trace]]) -> Kernel:
+    """Return the kernel at the medians of its hyperparameters, but with short length scales."""
+    n_kernel = model.layout.n_kernel
+    draws = np.concatenate([t.all_theta()[:, :n_kernel] for group in traces for t in group])
+    theta = np.median(draws, axis=0)
+    first = 0
+    for hyperparameter in model.kernel.hyperparameters:
+        if hyperparameter.fixed:
+            continue
+        own = slice(first, first + hyperparameter.n_elements)
+        if hyperparameter.name.endswith("length_scale"):
+            theta[own] = np.quantile(draws[:, own], _SHORT, axis=0)
+        first = own.stop
+    return model.kernel.clone_with_theta(theta)
+
+
+def compare(
+    groups: Groups, traces: Sequence[Sequence[Trace]], points: Any, more_points: Any
+) -> Certificate:
+    """Compare points with more of them, at draws of each latent function; return the worst."""
+    found = []
+    for models, group in zip(groups, traces, strict=True):
+        means = [_mean_at_rows(m, t) for m, t in zip(models, group, strict=True)]
+        for f, (model, trace) in enumerate(zip(models, group, strict=True)):
+            likelihood = copy.copy(model.likelihood)
+            if len(models) > 1:
+                likelihood.condition_on(means[:f] + means[f + 1 :])
+            found.append(_compare_one(model, likelihood, trace, means[f], points, more_points))
+    return Certificate(*np.max(found, axis=0).tolist())
+
+
+def _mean_at_rows(model: LatentGaussianModel, trace: Trace) -> Array:
+    """Return the posterior mean of the latent function at all rows."""
+    given = model.structure, model.kernel, model.X, trace, model.jitter, _N_OF_MEANS
+    parts = [mean.mean(axis=0) for _, mean, _ in posterior_draws(*given).chunks(model.X)]
+    return np.concatenate(parts)
+
+
+def _compare_one(
+    model: LatentGaussianModel,
+    likelihood: Likelihood,
+    trace: Trace,
+    latent: Array,
+    points: Any,
+    more_points: Any,
+) -> Certificate:
+    """Compare evidences of Gaussian data that stand for the observations near f.
+
+    They have the first two derivatives of the log likelihood there; where it is normal they are the
+    observations themselves.
+    """
+    layout = model.layout
+    every = trace.all_theta()
+    theta = every[np.linspace(0, len(every) - 1, _N_COMPARED).astype(int)]
+    noise, deviation = np.empty((2, len(theta), len(latent)))
+    for i, one in enumerate(theta):
+        score, curvature = likelihood.derivatives(latent, layout.likelihood_params(one))
+        precision = np.maximum(-curvature, 0.0)
+        precision = np.maximum(precision, _FLATTEST * precision.max())
+        noise[i] = 1.0 / precision
+        deviation[i] = latent + score / precision - layout.mean(one)
+    more = LowRankStructure(more_points)
+    kernel_theta = theta[:, : layout.n_kernel]
+    return certificate(
+        model.kernel, model.X, points, more, kernel_theta, noise, deviation, model.jitter
+    )

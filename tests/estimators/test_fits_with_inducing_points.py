@@ -1,0 +1,263 @@
+"""Estimators whose latent functions are sampled through inducing points: what works as before."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import ConstantKernel
+
+from skgpmcmc import (
+    MCMCCoxProcessRegressor,
+    MCMCGaussianProcessClassifier,
+    MCMCGaussianProcessRegressor,
+)
+from skgpmcmc.estimators import _inducing
+from skgpmcmc.estimators._reports import _functions_at_points
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:.*inducing points are too few:UserWarning"),
+]
+
+RNG = np.random.default_rng(0)
+N, M = 25, 6
+X = RNG.uniform(-2.0, 2.0, (N, 2))
+F = np.sin(2.0 * X[:, 0])
+COUNTS = RNG.poisson(np.exp(F))
+
+
+SHORT = {"n_chains": 2, "n_warmup": 6, "n_draws": 6, "random_state": 0, "n_inducing": X[:M]}
+CLASSES = np.digitize(F, [-0.5, 0.5])
+FITS = {
+    "numbers": (
+        MCMCGaussianProcessRegressor(normalize_y=True, **SHORT),
+        F + 0.1 * RNG.standard_normal(N),
+    ),
+    "labels": (MCMCGaussianProcessClassifier(**SHORT), np.where(F > 0.0, "up", "down")),
+    "one-vs-rest": (MCMCGaussianProcessClassifier(**SHORT), CLASSES),
+    "softmax": (MCMCGaussianProcessClassifier(multi_class="softmax", **SHORT), CLASSES),
+    "counts": (MCMCCoxProcessRegressor(**SHORT), COUNTS),
+}
+
+
+@pytest.fixture(params=FITS, scope="module")
+def fitted(request):
+    estimator, y = FITS[request.param]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return estimator.fit(X, y), y
+
+
+def test_predictions(fitted):
+    model, y = fitted
+    assert np.isfinite(model.score(X, y))
+    mean, covariance = model.predict_latent(X, return_cov=True)
+    assert mean.shape[0] == N
+    std = model.predict_latent(X, return_std=True)[1]
+    diagonal = np.einsum("ii...->i...", covariance)
+    np.testing.assert_allclose(std**2, diagonal, rtol=1e-8)
+    assert model.sample_y(X, 3, random_state=0).shape == (N, 3)
+    assert "latent[worst]" in str(model.summary())
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_latent(X), model.predict_latent(X))
+    np.testing.assert_array_equal(again._structure.points, model._structure.points)
+
+
+def test_arviz(fitted):
+    pytest.importorskip("arviz")
+    model, _ = fitted
+    data = model.to_arviz()
+    values = data["log_likelihood"]["y"].values
+    assert values.shape[:2] == (2, 6)
+    assert values.shape[-1] == N
+    assert np.isfinite(values).all()
+    assert data["posterior"]["latent"].sizes["point"] == M
+    np.testing.assert_array_equal(data["constant_data"]["X_train"], model._structure.points)
+    functions = _functions_at_points(model)
+    for number, draws in enumerate(functions):
+        prior = np.zeros(12)
+        for one in draws:
+            for d in range(12):
+                kernel = model._latent_kernel.clone_with_theta(one.theta[d, : one._kernel.n_dims])
+                K = kernel(one._X)
+                K[np.diag_indices(M)] *= 1.0 + 1e-8
+                normal = stats.multivariate_normal(np.full(M, one._mean[d]), K, allow_singular=True)
+                prior[d] += normal.logpdf(one._values[d])
+        several = len(functions) > 1
+        lp, rows = data["sample_stats"]["lp"].values, values
+        lp, rows = (lp[..., number], rows[..., number, :]) if several else (lp, rows)
+        np.testing.assert_allclose(lp.reshape(-1), rows.sum(axis=-1).reshape(-1) + prior, rtol=1e-5)
+
+
+def test_rows_of_numbers():
+    estimator, y = FITS["numbers"]
+    model = estimator.fit(X, y)
+    functions = _functions_at_points(model)
+    (found,) = model._observed.log_densities(model._traces, functions, model.X_train_)
+    ((draws,),) = functions
+    scaled = (y - model._y_mean) / model._y_scale
+    for d in range(12):
+        mean, variance = (
+            part[model._observed.places()] for part in draws.at_rows(model.X_train_, d)
+        )
+        noise = np.exp(draws.theta[d, -1])
+        expected = stats.norm.logpdf(scaled, mean, np.sqrt(variance + noise + model.alpha))
+        np.testing.assert_allclose(
+            found.reshape(12, N)[d], expected - np.log(model._y_scale), rtol=1e-6
+        )
+
+
+def test_rows_of_classes_that_share_a_likelihood():
+    estimator, y = FITS["softmax"]
+    model = estimator.fit(X, y)
+    functions = _functions_at_points(model)
+    (found,) = model._observed.log_densities(model._traces, functions, model.X_train_)
+    (functions,) = functions
+    normal = np.random.default_rng(1).standard_normal((20000, 3, 1))
+    moments = np.array([one.at_rows(model.X_train_, 3) for one in functions])
+    mean, variance = np.moveaxis(moments[..., model._observed.places()], 1, 0)
+    f = np.exp(mean + np.sqrt(variance) * normal)
+    each = f[:, y, np.arange(N)] / f.sum(axis=1)
+    error = each.std(axis=0) / np.sqrt(len(each))
+    probability = np.exp(found.reshape(12, N)[3])
+    assert (np.abs(probability - each.mean(axis=0)) < 5.0 * error + 2e-3).all()
+
+
+# ------------------------------------------------------------------ n_inducing
+
+
+ROWS = np.random.default_rng(1).uniform(-2.0, 2.0, (60, 2))
+SMOOTH = np.sin(ROWS[:, 0])
+TARGETS = {
+    MCMCGaussianProcessRegressor: SMOOTH + 0.1 * np.random.default_rng(2).normal(size=60),
+    MCMCGaussianProcessClassifier: SMOOTH + 0.3 * np.random.default_rng(2).normal(size=60) > 0.0,
+    MCMCCoxProcessRegressor: np.random.default_rng(2).poisson(np.exp(SMOOTH)),
+}
+LENGTH = {"n_chains": 2, "n_warmup": 20, "n_draws": 20, "random_state": 0}
+SHORT_LENGTH = {"n_chains": 2, "n_warmup": 6, "n_draws": 6, "random_state": 0}
+each_estimator = pytest.mark.parametrize("estimator", TARGETS)
+
+
+def fit_rows(estimator=MCMCGaussianProcessRegressor, **options):
+    return estimator(**LENGTH | options).fit(ROWS, TARGETS[estimator])
+
+
+@each_estimator
+def test_points_are_chosen_among_the_rows(estimator):
+    model = fit_rows(estimator, n_inducing=12)
+    assert model.n_inducing_ == len(model.inducing_points_) == 12
+    assert (model.inducing_points_[:, np.newaxis] == ROWS).all(axis=2).any(axis=1).all()
+    assert len(np.unique(model.inducing_points_, axis=0)) == 12
+    assert model.trace_.latent.shape == (2, 20, 12)
+    assert set(model.approximation_) == {"variance_left", "evidence_variance"}
+    again = fit_rows(estimator, n_inducing=12, n_jobs=2)
+    np.testing.assert_array_equal(again.inducing_points_, model.inducing_points_)
+    np.testing.assert_array_equal(again.trace_.theta, model.trace_.theta)
+    np.testing.assert_array_equal(again.trace_.latent, model.trace_.latent)
+
+
+@each_estimator
+@pytest.mark.parametrize("n_inducing", ["auto", None, 60, 100])
+def test_few_rows_are_exact(estimator, n_inducing):
+    model = fit_rows(estimator, n_inducing=n_inducing)
+    assert model.n_inducing_ is model.inducing_points_ is model.approximation_ is None
+    np.testing.assert_array_equal(model.trace_.theta, fit_rows(estimator).trace_.theta)
+
+
+@each_estimator
+def test_auto_takes_points_for_many_rows(estimator, monkeypatch):
+    monkeypatch.setattr(_inducing, "LARGEST_EXACT", 50)
+    monkeypatch.setattr(_inducing, "_NUMBERS", (10, 20, 40))
+    model = fit_rows(estimator)
+    assert model.n_inducing_ in (10, 20, 40)
+    assert model.approximation_["evidence_variance"] < 5.0
+
+
+def test_more_points_come_no_closer_to_all_rows_than_all_rows():
+    """The posterior of an exact fit, and that of as many points as there are rows but one."""
+    length = {"n_chains": 4, "n_warmup": 150, "n_draws": 400, "min_ess": None}
+    exact = fit_rows(**length, n_inducing=None).summary()
+    points = fit_rows(**length, n_inducing=40).summary()
+    for name, row in exact.items():
+        if "[worst]" not in name and "complete_data" not in name:
+            error = np.hypot(row["mcse"], points[name]["mcse"])
+            assert abs(row["mean"] - points[name]["mean"]) < 4.0 * error, name
+
+
+def test_too_few_points_are_said_to_be():
+    """A function that turns ten times in the range of the rows, and four points."""
+    x = np.linspace(0.0, 10.0, 120)[:, np.newaxis]
+    y = np.sin(6.0 * x[:, 0]) + 0.05 * np.random.default_rng(0).normal(size=120)
+    model = MCMCGaussianProcessRegressor(n_inducing=4, **LENGTH | {"n_warmup": 60})
+    with pytest.warns(UserWarning, match="4 inducing points are too few for these data"):
+        model.fit(x, y)
+
+
+def test_enough_points_are_not():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = fit_rows(n_inducing=40, n_warmup=60)
+    assert model.approximation_["evidence_variance"] < 0.1
+
+
+@each_estimator
+def test_warm_start_and_checkpoint_go_on(estimator, tmp_path):
+    whole = fit_rows(estimator, n_inducing=10)
+    model = fit_rows(estimator, n_inducing=10, n_draws=12, warm_start=True)
+    model.set_params(n_draws=20).fit(ROWS, TARGETS[estimator])
+    saved = fit_rows(estimator, n_inducing=10, n_draws=12, checkpoint=tmp_path)
+    resumed = fit_rows(estimator, n_inducing=10, checkpoint=tmp_path)
+    assert saved.n_draws_ == 12
+    for other in (model, resumed):
+        np.testing.assert_array_equal(other.trace_.theta, whole.trace_.theta)
+        np.testing.assert_array_equal(other.trace_.latent, whole.trace_.latent)
+
+
+def test_repeated_points_count_once():
+    model = fit_rows(n_inducing=np.concatenate([ROWS[:8], ROWS[:3]]))
+    np.testing.assert_array_equal(model.inducing_points_, ROWS[:8])
+
+
+def test_a_grid_is_used_only_without_points():
+    cells = np.stack(np.meshgrid(np.arange(20.0), np.arange(12.0)), axis=-1).reshape(-1, 2)
+    y = np.random.default_rng(0).poisson(np.exp(np.sin(cells[:, 0] / 3.0)))
+    for n_inducing, expected in [("auto", None), (None, None), (15, 15)]:
+        model = MCMCCoxProcessRegressor(n_inducing=n_inducing, **SHORT_LENGTH).fit(cells, y)
+        assert model.n_inducing_ == expected
+        assert model.representation_ == ("post-ep" if expected else "joint-post")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (0, "n_inducing"),
+        (1.5, "n_inducing"),
+        (True, "n_inducing"),
+        ("many", "n_inducing"),
+        (np.zeros((3, 5)), "5 columns, but X has 2"),
+        (np.full((3, 2), np.nan), "NaN"),
+        (np.zeros(3), "n_inducing must be"),
+        (np.ma.masked_array(np.zeros((3, 2)), True), "n_inducing"),
+        ([["a", "b"]], "n_inducing must be"),
+        (np.empty((0, 2)), "n_inducing must be"),
+    ],
+)
+def test_wrong_points(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        fit_rows(n_inducing=wrong)
+
+
+def test_kernels_on_objects():
+    """Points are chosen among days too."""
+    days = list(np.datetime64("2020-01-01") + np.arange(30))
+    y = np.sin(np.arange(30) / 3.0)
+    kernel = ConstantKernel() * Nearness()
+    model = MCMCGaussianProcessRegressor(kernel, alpha=0.1, n_inducing=6, **SHORT_LENGTH)
+    model.fit(days, y)
+    assert model.n_inducing_ == 6
+    assert set(model.inducing_points_) <= set(days)
+    assert np.isfinite(model.predict(days[:3])).all()

@@ -1,0 +1,122 @@
+"""Chains on a covariance through inducing points: what is tested of dense ones, in part.
+
+By default each representation is tested with one likelihood, another one for the next; ``pytest -m
+""`` tests all combinations.
+"""
+
+import numpy as np
+import pytest
+from joint_distribution import is_invariant, iterations
+from problems import COMBINATIONS, LIKELIHOODS, X_SMALL, frozen_for, make_model
+from test_exact_posteriors import DEFAULTS, PROBLEMS, X, assert_agree, exact_for, sample
+from test_invariance import HAMILTONIAN, KERNEL_PRIORS, KERNELS, MEANS
+
+from skgpmcmc._covariance import LowRankFactor, LowRankStructure
+from skgpmcmc._covariance._low_rank_factor import LowRankPseudoPosteriorFactory
+from skgpmcmc.core import SamplerSettings
+from skgpmcmc.likelihoods import Poisson
+
+#: Fewer than the rows, and one of them a row.
+POINTS = np.array([X_SMALL[1], [1.6, 0.6]])
+LOW_RANK = {"structure": LowRankStructure(POINTS)}
+USED = [c for c in COMBINATIONS if c[1] != "joint-post"]
+HAVE_GRADIENT = [c for c in COMBINATIONS if c[1] in ("marginal", "collapsed")]
+
+
+def one_of_each(combinations):
+    """Mark all but one combination of each representation as slow, another likelihood for each."""
+    cases, names = [], list(LIKELIHOODS)
+    representations = list(dict.fromkeys(representation for _, representation in combinations))
+    for i, representation in enumerate(representations):
+        having = [name for name in names if (name, representation) in combinations]
+        cases += [
+            pytest.param(
+                name, representation, marks=[] if j == i % len(having) else pytest.mark.slow
+            )
+            for j, name in enumerate(having)
+        ]
+    return cases
+
+
+@pytest.mark.parametrize(("name", "representation"), one_of_each(USED))
+def test_iteration_leaves_joint_distribution_invariant(name, representation):
+    model = make_model(LIKELIHOODS[name].make(), **LOW_RANK)
+    settings = SamplerSettings(representation, n_latent_updates=1, whitened_updates=True)
+    frozen = frozen_for(representation, model)
+    assert is_invariant(model, iterations(settings, frozen), seed=10)
+
+
+@pytest.mark.parametrize(("name", "representation"), one_of_each(HAVE_GRADIENT))
+def test_hamiltonian_trajectories(name, representation):
+    model = make_model(LIKELIHOODS[name].make(), **LOW_RANK)
+    settings = SamplerSettings(representation, n_latent_updates=1, **HAMILTONIAN)
+    assert is_invariant(model, iterations(settings), seed=11)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "representation"),
+    list(zip(KERNELS, ["collapsed", "post-site", "surr-site"], strict=True)),
+)
+def test_kernels(kernel, representation):
+    model = make_model(LIKELIHOODS["logit"].make(), KERNELS[kernel], KERNEL_PRIORS, **LOW_RANK)
+    settings = SamplerSettings(representation, n_latent_updates=1, whitened_updates=True)
+    assert is_invariant(model, iterations(settings), seed=12)
+
+
+@pytest.mark.parametrize(
+    ("representation", "mean"),
+    [("marginal", "collapsed-mean"), ("post-ep", "collapsed-mean"), ("surr-site", "zero-mean")],
+)
+def test_mean_offset(representation, mean):
+    model = make_model(LIKELIHOODS["gaussian-noise"].make(), **MEANS[mean], **LOW_RANK)
+    settings = SamplerSettings(representation, n_latent_updates=1)
+    frozen = frozen_for(representation, model)
+    assert is_invariant(model, iterations(settings, frozen), seed=13)
+
+
+def _half_of_the_determinant(factor, whitened):
+    return -0.5 * float(whitened @ whitened) - 0.5 * factor.half_log_det
+
+
+def _half_of_the_other_determinant(factory, *given):
+    pseudo = _BUILD(factory, *given)
+    if pseudo is not None:
+        pseudo.half_log_det *= 0.5
+    return pseudo
+
+
+_BUILD = LowRankPseudoPosteriorFactory.build
+
+#: Name -> representation, and what is replaced.
+CONTROLS = {
+    "half-of-the-determinant": ("fixed", (LowRankFactor, "log_normal", _half_of_the_determinant)),
+    "half-of-the-other-determinant": (
+        "surr-site",
+        (LowRankPseudoPosteriorFactory, "build", _half_of_the_other_determinant),
+    ),
+}
+
+
+@pytest.mark.parametrize("control", [None, *CONTROLS])
+def test_broken_transitions_are_rejected(control, monkeypatch):
+    representation, replacement = CONTROLS.get(control, ("surr-site", None))
+    if replacement is not None:
+        monkeypatch.setattr(*replacement)
+    # Many latent variables and strong data, for a determinant that theta changes much.
+    rows = np.linspace(0.0, 3.0, 12)[:, np.newaxis]
+    likelihood = Poisson(np.ones(12), exposure=np.full(12, 5.0))
+    model = make_model(likelihood, X=rows, structure=LowRankStructure(rows[1::3]))
+    settings = SamplerSettings(representation, n_latent_updates=1)
+    assert is_invariant(model, iterations(settings, n=4), seed=14) == (control is None)
+
+
+@pytest.mark.parametrize(
+    ("name", "representation"),
+    [
+        pytest.param(*c, marks=[] if c[0] in ("poisson", "gaussian-noise") else pytest.mark.slow)
+        for c in sorted(c for c in DEFAULTS if c[1] != "joint-post")
+    ],
+)
+def test_points_that_are_the_rows_agree_with_quadrature(name, representation):
+    model = PROBLEMS[name].model(structure=LowRankStructure(X))
+    assert_agree(sample(model, representation), exact_for(name))
