@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from foreign import Nearness
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import ConstantKernel
