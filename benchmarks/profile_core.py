@@ -37,13 +37,22 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
+from sklearn.datasets import load_iris
 from threadpoolctl import threadpool_limits
 
 import skgpmcmc
-from benchmarks.bench_budget import doubled_iris
 from skgpmcmc import MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor
 from skgpmcmc._running import _one_chain
 from skgpmcmc.datasets import load_ionosphere, make_gp_regression
+
+
+def doubled_iris() -> tuple[np.ndarray, np.ndarray]:
+    """Return the two classes that overlap, each flower twice, the second one jittered."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y > 0], y[y > 0]
+    noise = 0.1 * np.random.default_rng(0).standard_normal(X.shape)
+    return np.vstack([X, X + noise]), np.concatenate([y, y])
+
 
 PACKAGE = str(Path(skgpmcmc.__file__).parent)
 # Seconds of CPU time between two samples; the kernel's clock makes them 1 to 10 ms.

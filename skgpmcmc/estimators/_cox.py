@@ -77,6 +77,7 @@ class MCMCCoxProcessRegressor(CountPredictions):
         and returns the proposed vector and log q(old; new) - log q(new; old). ``"auto"`` is
         ``"hmc"`` for these representations if the kernel is a constant times a squared
         exponential or Matern kernel, also with white noise, and has 3 hyperparameters or more.
+    %(points)s
     n_latent_updates : int, default=10
         Elliptical slice updates of the latent function in each iteration.
     priors : dict, default=None

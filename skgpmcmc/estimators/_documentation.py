@@ -6,6 +6,15 @@ import re
 from typing import TypeVar
 
 _BLOCKS = {
+    "points": """\
+n_inducing : int, array-like of shape (n_points, n_features), "auto" or None, default="auto"
+    Inducing points. With m of them, rows depend on each other only through the latent function
+    at these points [2]_, and time grows with n m^2 in place of n^3. A number of points is
+    chosen among the rows, where short runs of the chains say that they are needed; the choice
+    depends on the data alone. None is the exact model, and so is a number of at least that of
+    the distinct rows. ``"auto"`` is exact up to 400 distinct rows, and takes 50, 100 or 200
+    points beyond: as few as `approximation_` is satisfied with.
+""",
     "chains": """\
 n_chains : int, default=4
     Independent Markov chains.
@@ -64,6 +73,13 @@ n_warmup_, n_draws_, n_iter_ : int
 converged_ : bool
     Whether the draws have `min_ess` effective ones (100 if it is None) and no R-hat above
     `max_rhat`.
+n_inducing_, inducing_points_ : int and ndarray of shape (n_points, n_features), or None
+    Inducing points; None if the model is exact.
+approximation_ : dict or None
+    What the inducing points lose: ``"variance_left"``, the mean share of the latent function's
+    variance that they leave at the rows, and ``"evidence_variance"``, the variance over draws
+    of the difference between the log evidence with twice as many points and with these. If
+    that is above 0.7, `fit` warns: more points would change the posterior.
 representation_ : str or float
     The one in use; what ``"auto"`` stood for.
 hyperparameter_update_ : str or callable
@@ -74,6 +90,7 @@ References
 ----------
 .. [1] Murray and Adams (2010), Slice sampling covariance hyperparameters of latent
    Gaussian models, NIPS.
+.. [2] Snelson and Ghahramani (2006), Sparse Gaussian processes using pseudo-inputs, NIPS.
 """,
 }
 _PLACEHOLDER = re.compile(r"^( *)%\((\w+)\)s\n", re.MULTILINE)
