@@ -99,8 +99,8 @@ MUTATIONS = [
     ),
     Mutation(
         "_running/_chains.py",
-        "seeds[index], starts[number]",
-        "seeds[0], starts[number]",
+        "seeds[index], starts[group][number]",
+        "seeds[0], starts[group][number]",
         "tests/sampling/test_sampler.py -k chains",
         "posterior",
     ),
@@ -808,5 +808,26 @@ MUTATIONS = [
         "np.multiply(block, squares[:, np.newaxis], out=work)",
         f"{_LOW_RANK} -k gradient",
         "gradient",
+    ),
+    Mutation(
+        "_running/_stopping.py",
+        "found.ess >= min_ess and found.rhat <= max_rhat",
+        "found.ess >= min_ess",
+        "tests/running/test_stopping.py -k rule",
+        "diagnostics",
+    ),
+    Mutation(
+        "_running/_rounds.py",
+        "> sum(self.warm_ups[:k])",
+        "> sum(self.warm_ups[: k + 1])",
+        "tests/running/test_stopping.py -k checkpoint",
+        "posterior",
+    ),
+    Mutation(
+        "estimators/_inducing.py",
+        "1.0 / precision",
+        "precision.copy()",
+        "tests/estimators/test_fits_with_inducing_points.py -k 'enough or few'",
+        "diagnostics",
     ),
 ]

@@ -8,7 +8,12 @@ hyperparameter and of three latent values (chi-squared test on ten equal bins, p
 coverage of `predict_interval` at new inputs at 50, 80 and 95 % (exact binomial test). The last
 rows are a control that must fail: the classifier with a prior that the truths do not come from.
 
+With --default-rule the fits end when enough is drawn, as by default, and ranks are among 99 of the
+draws. With --points the model has inducing points, and the truths come from its prior; the latent
+values are those at the points.
+
     python -m benchmarks.bench_calibration [--smoke] [--data-sets 200] [--output FILE.csv]
+        [--default-rule] [--points 8]
 """
 
 from __future__ import annotations
@@ -34,8 +39,9 @@ from skgpmcmc import (
 N_BINS = 10
 LEVELS = (0.5, 0.8, 0.95)
 # Ten iterations apart: next to independent, and as many as bins divide evenly.
-LENGTH = {"n_chains": 3, "n_warmup": 200, "n_draws": 33, "thin": 10}
-SMOKE = {"n_chains": 3, "n_warmup": 5, "n_draws": 33, "thin": 1}
+LENGTH = {"n_chains": 3, "n_warmup": 200, "n_draws": 33, "thin": 10, "min_ess": None}
+SMOKE = {"n_chains": 3, "n_warmup": 5, "n_draws": 33, "thin": 1, "min_ess": None}
+N_DRAWS = 99
 N_LATENT = 3
 
 SIGNAL = stats.gamma(2.0, scale=1.0)
@@ -131,8 +137,11 @@ class Outcome(NamedTuple):
     holds: dict[float, bool]
 
 
-def draw_truth(study: Study, rng) -> tuple[dict, np.ndarray, np.ndarray]:
-    """Return drawn hyperparameters, inputs (the last one is new), and the latent function."""
+def draw_truth(study: Study, points, rng) -> tuple[dict, np.ndarray, np.ndarray, np.ndarray]:
+    """Return drawn hyperparameters, inputs (the last one is new), and the latent function.
+
+    The last array is the latent function at the points, or at the inputs if there are none.
+    """
     kernel = study.kernel
     sizes = {h.name: h.n_elements for h in kernel.hyperparameters}
     values = {
@@ -143,15 +152,30 @@ def draw_truth(study: Study, rng) -> tuple[dict, np.ndarray, np.ndarray]:
     set_values = {name: value for name, value in values.items() if name != "mean"}
     at_truth = kernel.__class__(**kernel.get_params(deep=False)).set_params(**set_values)
     smooth = at_truth.k1 if hasattr(at_truth.k2, "noise_level") else at_truth
-    root = np.linalg.cholesky(smooth(X) + 1e-9 * np.eye(len(X)))
-    return values, X, values.get("mean", 0.0) + root @ rng.standard_normal(len(X))
+    Z = X if points is None else points
+    root = np.linalg.cholesky(smooth(Z) + 1e-9 * np.eye(len(Z)))
+    white, mean = rng.standard_normal(len(Z)), values.get("mean", 0.0)
+    u = mean + root @ white
+    if points is None:
+        return values, X, u, u
+    cross = np.linalg.solve(root, smooth(Z, X))
+    left = np.maximum(smooth.diag(X) - (cross**2).sum(axis=0), 0.0)
+    return values, X, mean + white @ cross + np.sqrt(left) * rng.standard_normal(len(X)), u
 
 
-def run_data_set(study: Study, seed: int, length: dict) -> Outcome:
+def inducing_points(study: Study, n_points: int | None) -> np.ndarray | None:
+    """Return points that are spread over the range of the inputs."""
+    if n_points is None:
+        return None
+    return stats.qmc.Halton(study.n_columns, scramble=False).random(n_points + 1)[1:] * 4.0
+
+
+def run_data_set(study: Study, seed: int, length: dict, n_points: int | None) -> Outcome:
     """Draw a truth, fit, and compare."""
     rng = np.random.default_rng([seed, 7])
+    points = inducing_points(study, n_points)
     while True:
-        values, X, f = draw_truth(study, rng)
+        values, X, f, latent = draw_truth(study, points, rng)
         y = study.observe(f[:-1], values, rng)
         # Fits of one class are refused; leaving these data sets out needs truths that go with
         # it: the posterior given y is the same for all truths that such a y came from.
@@ -159,41 +183,47 @@ def run_data_set(study: Study, seed: int, length: dict) -> Outcome:
             break
     model = study.estimator(
         study.kernel, priors=study.fitted_priors or study.priors, random_state=seed,
-        **(study.options or {}), **length,
+        n_inducing=points, **(study.options or {}), **length,
     )  # fmt: skip
     exposure = {"exposure": 2.0} if study.observe is counts else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", ".*inducing points are too few")
         model.fit(X[:-1], y, **exposure)
     new = study.truth(f[-1:], values, rng)[0]
     holds = {}
     for level in LEVELS:
         low, high = np.ravel(model.predict_interval(X[-1:], level))
         holds[level] = bool(low <= new <= high)
-    return Outcome(_ranks(model, values, X, f), holds)
+    where = np.arange(N_LATENT)
+    if points is None:
+        rows = (model.X_train_[:, np.newaxis] == X[:N_LATENT]).all(axis=2)
+        where = rows.argmax(axis=0)
+    return Outcome(_ranks(model, values, where, latent), holds)
 
 
-def _ranks(model, values, X, f) -> dict[str, int]:
+def _ranks(model, values, where, latent) -> dict[str, int]:
     """Return the rank of every truth among the posterior draws."""
     ranks = {}
+    total = model.trace_.n_chains * model.trace_.n_draws
+    some = np.linspace(0, total - 1, N_DRAWS).round().astype(int)
     for name, value in values.items():
-        draws = model.posterior_[name].reshape(-1, np.size(value))
+        draws = model.posterior_[name].reshape(-1, np.size(value))[some]
         for i, (column, true) in enumerate(zip(draws.T, np.ravel(value), strict=True)):
             label = name if np.size(value) == 1 else f"{name}[{i}]"
             ranks[label] = int((column < true).sum())
-    latent = model.trace_.latent.reshape(-1, len(model.X_train_))
+    latents = model.trace_.latent.reshape(total, -1)[some]
     for i in range(N_LATENT):
-        where = np.flatnonzero((model.X_train_ == X[i]).all(axis=1))[0]
-        ranks[f"f[{i}]"] = int((latent[:, where] < f[i]).sum())
+        ranks[f"f[{i}]"] = int((latents[:, where[i]] < latent[i]).sum())
     return ranks
 
 
-def summarise(study: Study, outcomes: list[Outcome], n_ranks: int) -> list[dict]:
+def summarise(study: Study, outcomes: list[Outcome]) -> list[dict]:
     """Return a row for each quantity: p-value of uniform ranks, or of the coverage."""
     rows = []
     for name in outcomes[0].ranks:
         ranks = np.array([outcome.ranks[name] for outcome in outcomes])
-        observed = np.bincount(ranks * N_BINS // n_ranks, minlength=N_BINS)
+        observed = np.bincount(ranks * N_BINS // (N_DRAWS + 1), minlength=N_BINS)
         p_value = stats.chisquare(observed).pvalue
         rows.append({
             "study": study.name, "quantity": name, "value": " ".join(map(str, observed)),
@@ -209,11 +239,11 @@ def summarise(study: Study, outcomes: list[Outcome], n_ranks: int) -> list[dict]
     return rows
 
 
-def run(study: Study, n_data_sets: int, length: dict) -> list[dict]:
+def run(study: Study, n_data_sets: int, length: dict, n_points: int | None) -> list[dict]:
     """Run a study."""
     with threadpool_limits(1, user_api="blas"):
-        outcomes = [run_data_set(study, seed, length) for seed in range(n_data_sets)]
-    return summarise(study, outcomes, length["n_chains"] * length["n_draws"] + 1)
+        outcomes = [run_data_set(study, seed, length, n_points) for seed in range(n_data_sets)]
+    return summarise(study, outcomes)
 
 
 def main() -> None:
@@ -222,11 +252,15 @@ def main() -> None:
     parser.add_argument("--smoke", action="store_true", help="three data sets, short chains")
     parser.add_argument("--data-sets", type=int, default=200, help="for each estimator")
     parser.add_argument("--output", help="a CSV file of the table")
+    parser.add_argument("--default-rule", action="store_true", help="fits end when they are good")
+    parser.add_argument("--points", type=int, help="inducing points")
     arguments = parser.parse_args()
     n_data_sets, length = (3, SMOKE) if arguments.smoke else (arguments.data_sets, LENGTH)
+    if arguments.default_rule:
+        length = {}
     rows = []
     for study in studies():
-        new = run(study, n_data_sets, length)
+        new = run(study, n_data_sets, length, arguments.points)
         for row in new:
             line = f"{row['study']:22}{row['quantity']:24}{row['value']:34}p = {row['p']}"
             print(line, flush=True)

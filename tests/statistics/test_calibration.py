@@ -13,11 +13,11 @@ LEVEL = 1e-3 / 36
 @pytest.mark.slow
 @pytest.mark.parametrize("study", STUDIES[:-1], ids=lambda study: study.name)
 def test_ranks_are_uniform_and_intervals_cover(study):
-    for row in run(study, N_DATA_SETS, LENGTH):
+    for row in run(study, N_DATA_SETS, LENGTH, None):
         assert float(row["p"]) > LEVEL, row
 
 
 @pytest.mark.slow
 def test_a_wrong_prior_is_found_out():
-    rows = run(STUDIES[-1], N_DATA_SETS // 2, LENGTH)
+    rows = run(STUDIES[-1], N_DATA_SETS // 2, LENGTH, None)
     assert min(float(row["p"]) for row in rows) < LEVEL
