@@ -255,8 +255,9 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         if wanted is not None:
             example = wanted.example(X)
             self._check_memory(example, kernel, groups)
-            how = self._settings(groups[0][0], kernel, example), wanted, self.n_chains, self.n_jobs
-            structure, theta = choose(models_with, *how)
+            settings = self._settings(groups[0][0], kernel, example)
+            how = self.n_chains, self.n_jobs, int(self.verbose)
+            structure, theta = choose(models_with, settings, wanted, *how)
         structure = structure or _DENSE
         self._check_memory(structure, kernel, groups)
         settings = self._settings(groups[0][0], kernel, structure)

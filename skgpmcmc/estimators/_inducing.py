@@ -26,6 +26,7 @@ from .._messages import warn_user
 from .._model._model import LatentGaussianModel
 from .._prediction._registry import posterior_draws
 from .._running._chains import run_groups
+from .._running._progress import terminal_progress
 from .._sampling._settings import SamplerSettings
 from ..likelihoods import Likelihood
 from ..trace import Trace
@@ -133,6 +134,7 @@ def choose(
     wanted: Wanted,
     n_chains: int,
     n_jobs: int | None,
+    verbose: int,
 ) -> tuple[LowRankStructure, Array | None]:
     """Choose inducing points among the rows, by short runs with few points.
 
@@ -149,6 +151,8 @@ def choose(
         Points, or how many.
     n_chains, n_jobs
         See `run_groups`.
+    verbose : int
+        Whether the short runs show how far they are.
 
     Returns
     -------
@@ -170,9 +174,7 @@ def choose(
     for _ in range(_N_PILOTS):
         groups = models_with(LowRankStructure(points))
         starts = None if theta is None else theta[:, :_N_PILOT_CHAINS]
-        traces = run_groups(
-            groups, pilot, n_chains=_N_PILOT_CHAINS, n_jobs=n_jobs, random_state=_SEED, theta=starts
-        )
+        traces = _run(groups, pilot, starts, n_jobs, verbose)
         theta = np.stack([_spread(group[0], n_chains) for group in traces])
         before = len(points)
         points = _better_points(groups, traces, wanted.number)
@@ -211,6 +213,35 @@ def judge(groups: Groups, traces: Sequence[Sequence[Trace]]) -> dict[str, float]
             UserWarning,
         )
     return found._asdict()
+
+
+def _run(
+    groups: Groups, pilot: SamplerSettings, theta: Array | None, n_jobs: int | None, verbose: int
+) -> list[list[Trace]]:
+    """Run short chains.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If they were stopped: there is no fit yet.
+    """
+    terminal = terminal_progress(_N_PILOT_CHAINS * len(groups)) if verbose else None
+    try:
+        traces = run_groups(
+            groups,
+            pilot,
+            n_chains=_N_PILOT_CHAINS,
+            n_jobs=n_jobs,
+            random_state=_SEED,
+            theta=theta,
+            listeners=[] if terminal is None else [terminal],
+        )
+    finally:
+        if terminal is not None:
+            terminal.close()
+    if traces[0][0].n_draws < pilot.n_draws:
+        raise KeyboardInterrupt("stopped while inducing points were chosen: there are no draws yet")
+    return traces
 
 
 def _spread(trace: Trace, n_chains: int) -> Array:

@@ -1,6 +1,9 @@
 """Estimators whose latent functions are sampled through inducing points: what works as before."""
 
+import itertools
+import os
 import pickle
+import signal
 import warnings
 
 import numpy as np
@@ -15,6 +18,7 @@ from skgpmcmc import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
+from skgpmcmc._sampling._latent_functions import LatentFunctionsGibbs
 from skgpmcmc.estimators import _inducing
 from skgpmcmc.estimators._reports import _functions_at_points
 
@@ -216,6 +220,39 @@ def test_warm_start_and_checkpoint_go_on(estimator, tmp_path):
     for other in (model, resumed):
         np.testing.assert_array_equal(other.trace_.theta, whole.trace_.theta)
         np.testing.assert_array_equal(other.trace_.latent, whole.trace_.latent)
+
+
+@pytest.mark.parametrize("mode", ["one_vs_rest", "softmax"])
+def test_points_of_several_classes(mode):
+    y = np.digitize(SMOOTH, [-0.5, 0.5])
+    options = {**LENGTH, "n_warmup": 6, "n_draws": 6}
+    model = MCMCGaussianProcessClassifier(multi_class=mode, n_inducing=10, **options).fit(ROWS, y)
+    assert model.n_inducing_ == 10
+    np.testing.assert_allclose(model.predict_proba(ROWS).sum(axis=1), 1.0)
+
+
+def test_interrupted_choice_of_points(monkeypatch):
+    """Ctrl-C in the short runs: there is no fit that could be kept."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    iterate, n_done = LatentFunctionsGibbs.iterate, itertools.count()
+
+    def iterate_and_press(self):
+        iterate(self)
+        if next(n_done) == 25:  # of the second chain
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(LatentFunctionsGibbs, "iterate", iterate_and_press)
+    try:
+        with pytest.raises(KeyboardInterrupt, match="while inducing points were chosen"):
+            fit_rows(n_inducing=10)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_short_runs_show_progress(capsys):
+    fit_rows(n_inducing=10, verbose=1)
+    out = capsys.readouterr()
+    assert "chain" in out.out + out.err
 
 
 def test_repeated_points_count_once():
