@@ -78,7 +78,8 @@ def check_memory(n_latent: int, working: float, stored: float, limit: float | No
             f"{n_latent} distinct rows need about {(working + draws) / 1e9:.3g} gigabytes, more "
             f"than memory_limit={limit:g} gigabytes: {working / 1e9:.3g} for the chains that run "
             f"at the same time, and {draws / 1e9:.3g} for draws of the latent variables. Fit a "
-            "subset of the rows, lower n_jobs or n_draws, or raise memory_limit (None: no limit)."
+            "subset of the rows, use inducing points (n_inducing of the estimators), lower n_jobs "
+            "or n_draws, or raise memory_limit (None: no limit)."
         )
 
 

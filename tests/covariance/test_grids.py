@@ -235,7 +235,7 @@ def test_memory_of_draws_and_of_chains():
     )
     side = np.arange(250.0)  # 62,500 points: as dense matrices 170 gigabytes
     X = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
-    dense = {"representation": "post-site", "n_draws": 4}
+    dense = {"representation": "post-site", "n_draws": 4, "n_inducing": None}
     check_message(lambda: fit(X, 0 * X[:, 0], None, **dense), ["for the chains that run"])
     check_message(
         lambda: fit(X, 0 * X[:, 0], None, memory_limit=0.02), ["62500 distinct rows need about"]

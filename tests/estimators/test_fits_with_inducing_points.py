@@ -299,3 +299,9 @@ def test_kernels_on_objects():
     assert model.n_inducing_ == 6
     assert set(model.inducing_points_) <= set(days)
     assert np.isfinite(model.predict(days[:3])).all()
+
+
+def test_points_that_need_too_much_memory_are_refused():
+    X = np.arange(50_000.0)[:, None]
+    with pytest.raises(ValueError, match=r"50000 distinct rows need about .*memory_limit"):
+        MCMCGaussianProcessRegressor(memory_limit=0.01, **LENGTH).fit(X, X[:, 0])
