@@ -97,7 +97,8 @@ class LowRankStructure(CovarianceStructure):
 
     def conditioned_on(self, X: Any) -> Any:
         """Return the points, at which draws know the latent function."""
-        return self.points
+        is_table = isinstance(X, np.ndarray) and X.ndim == 2
+        return np.asarray(self.points, dtype=np.float64) if is_table else self.points
 
     def memory(self, kernel: Kernel, X: Any, gradient: bool) -> float:
         """Return the bytes that a chain needs beside its draws, at most about that many."""
