@@ -45,6 +45,7 @@ PARAMETERS = {
     "mean": (NAMES, ["'zero'", "'constant'"]),
     "representation": (["surr", None, []], ["'auto'", "'surr-site'", "'float'"]),
     "hyperparameter_update": (["mh", None, 3], ["'auto'", "'slice'", "'hmc'", "callable"]),
+    "n_inducing": ([0, 1.5, "many", True], []),
     "n_latent_updates": ([0, 1.5, "10", None, math.nan, True], []),
     "priors": ([[], "lognorm", 3], ["'dict' or None"]),
     "n_chains": ([0, -1, 1.5, None, math.nan, True], []),
