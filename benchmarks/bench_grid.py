@@ -31,8 +31,8 @@ from skgpmcmc.diagnostics import ess_bulk, rhat
 PARTS = "sizes,recovery,others"
 SIDES = "25,50,100,200"
 # Iterations of each of the chains of `sizes`.
-BUDGET = {"n_chains": 2, "n_warmup": 250, "n_draws": 250}
-SMOKE = {"n_chains": 2, "n_warmup": 10, "n_draws": 10}
+BUDGET = {"n_chains": 2, "n_warmup": 250, "n_draws": 250, "min_ess": None}
+SMOKE = {"n_chains": 2, "n_warmup": 10, "n_draws": 10, "min_ess": None}
 RECOVERY_SIDE = 100
 
 # The process on the unit square: a typical number of events, and hyperparameters.

@@ -37,7 +37,7 @@ def ess_per_second(
 ) -> float:
     """Fit once, on one thread."""
     model = MCMCGaussianProcessClassifier(
-        representation=representation, n_chains=N_CHAINS, random_state=seed, **options
+        representation=representation, n_chains=N_CHAINS, random_state=seed, min_ess=None, **options
     )
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -77,7 +77,7 @@ def make_estimator(name: str) -> Any:
     if name == PEER:
         return GaussianProcessClassifier(kernel, random_state=0)
     return MCMCGaussianProcessClassifier(
-        kernel, n_chains=1, n_warmup=N_WARMUP, n_draws=N_DRAWS, random_state=0
+        kernel, n_chains=1, n_warmup=N_WARMUP, n_draws=N_DRAWS, random_state=0, n_inducing=None
     )
 
 

@@ -34,7 +34,12 @@ def seconds_per_chain(n_rows: int, n_draws: int, n_jobs: int, all_threads: bool)
     y = classes(f, np.random.default_rng(0))
     n_chains = joblib.cpu_count()
     model = MCMCGaussianProcessClassifier(
-        n_chains=n_chains, n_warmup=2, n_draws=n_draws, n_jobs=n_jobs, random_state=0
+        n_chains=n_chains,
+        n_warmup=2,
+        n_draws=n_draws,
+        n_inducing=None,
+        n_jobs=n_jobs,
+        random_state=0,
     )
     with ExitStack() as stack, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

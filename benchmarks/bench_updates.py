@@ -156,7 +156,7 @@ def main() -> None:
     options = parser.parse_args()
     columns = [2] if options.smoke else [int(n) for n in options.columns.split(",")]
     seeds = SEEDS[: 1 if options.smoke else None]
-    budget = {"n_warmup": 10, "n_draws": 10} if options.smoke else {"n_draws": 500}
+    budget = {"n_warmup": 10, "n_draws": 10} if options.smoke else {"n_draws": 500, "min_ess": None}
     side = "ESS / s | ms | s | R-hat"
     head = f"| data | rows x columns | slices: {side} | trajectories: {side} | ratio of ESS / s |"
     print(head)

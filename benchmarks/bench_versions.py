@@ -28,7 +28,10 @@ warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
 X = rng.normal(size=(n, 4))
 f = X[:, 0] + np.sin(2.0 * X[:, 1])
-LENGTH = dict(n_chains=1, n_warmup=warmup, n_draws=draws, random_state=0)
+LENGTH = dict(n_chains=1, n_warmup=warmup, n_draws=draws, random_state=0, max_prediction_draws=200)
+# Versions from 0.2 on would stop earlier, and take inducing points.
+takes = MCMCGaussianProcessRegressor().get_params()
+LENGTH |= {name: None for name in ("min_ess", "n_inducing") if name in takes}
 grid = np.stack(np.meshgrid(np.arange(side), np.arange(side)), axis=-1).reshape(-1, 2) / side
 """
 _END = """

@@ -39,7 +39,8 @@ def make_estimator(problem: Problem, **options: Any) -> Any:
 
 def sample(problem: Problem, lengths: Lengths, seed: int) -> Run:
     """Fit the estimator, and read what it cost from its trace."""
-    estimator = make_estimator(problem, random_state=seed, **lengths.given())
+    fixed = {"min_ess": None, "n_inducing": None, "random_state": seed}
+    estimator = make_estimator(problem, **fixed, **lengths.given())
     with warnings.catch_warnings():
         # The table has R-hat.
         warnings.simplefilter("ignore", ConvergenceWarning)
