@@ -342,7 +342,9 @@ def test_too_many_rows_are_refused_before_anything_is_allocated(estimator):
     rows = np.arange(50_000.0)[:, None]
     tracemalloc.start()
     words = ["50000 distinct rows need about", "gigabytes", "memory_limit=8", "raise memory_limit"]
-    check_message(lambda: estimator(**SHORT, n_inducing=None).fit(rows, np.arange(50_000) % 2), words)
+    check_message(
+        lambda: estimator(**SHORT, n_inducing=None).fit(rows, np.arange(50_000) % 2), words
+    )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100e6  # a covariance of all rows has 20e9 bytes
