@@ -136,7 +136,7 @@ def main() -> None:
 
     n_warmup, n_draws = (10, 20) if options.quick else (500, 1000) if options.long else (50, 100)
     n_parts, n_restarts = (2, 0) if options.quick else (6, 2)
-    length = {"n_warmup": n_warmup, "n_draws": n_draws}
+    length = {"n_chains": 4 if options.long else 2, "n_warmup": n_warmup, "n_draws": n_draws}
     data = load_ionosphere()
     X, y = data.data, data.target
     # The reverse of cross-validation: each part is learnt from, the others are predicted.
