@@ -226,7 +226,8 @@ class _Rounds:
     def _warm_up(self) -> None:
         """Run one warm-up after another until the chains have settled, or there is none left."""
         for k in range(len(self.warm_ups)):
-            if k > 0 and (self._is_over() or not self._needs_warm_up(k)):
+            is_late = time.monotonic() >= self.deadline
+            if k > 0 and (is_late or self._is_over() or not self._needs_warm_up(k)):
                 return
             for chain in self.chains:
                 chain.warm_ups = self.warm_ups[: k + 1]

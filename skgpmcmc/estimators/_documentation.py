@@ -9,11 +9,12 @@ _BLOCKS = {
     "points": """\
 n_inducing : int, array-like of shape (n_points, n_features), "auto" or None, default="auto"
     Inducing points. With m of them, rows depend on each other only through the latent function
-    at these points [2]_, and time grows with n m^2 in place of n^3. A number of points is
-    chosen among the rows, where short runs of the chains say that they are needed; the choice
-    depends on the data alone. None is the exact model, and so is a number of at least that of
-    the distinct rows. ``"auto"`` is exact up to 400 distinct rows, and takes 50, 100 or 200
-    points beyond: as few as `approximation_` is satisfied with.
+    at these points [2]_, and time grows with n m^2 in place of n^3. A number is the most that
+    are chosen among the rows, where short runs of the chains say that they are needed; the
+    choice depends on the data alone. An array has the points themselves. None is the exact
+    model, and so is a number of at least that of the distinct rows. ``"auto"`` is exact up to
+    400 distinct rows, and takes 50, 100 or 200 points beyond: as few as `approximation_` is
+    satisfied with.
 """,
     "chains": """\
 n_chains : int, default=4
@@ -30,8 +31,8 @@ min_ess : float or None, default=100.0
 max_rhat : float or None, default=1.05
     See `min_ess`; None is no limit.
 max_seconds : float, default=None
-    Time after which no further round of sampling is begun. The draws then depend on the speed
-    of the machine.
+    Time after which neither another warm-up nor a further round of sampling is begun; the
+    first of both are always run. The draws then depend on the speed of the machine.
 thin : int, default=1
     Iterations for each kept draw.
 max_prediction_draws : int or None, default=None
@@ -79,7 +80,8 @@ approximation_ : dict or None
     What the inducing points lose: ``"variance_left"``, the mean share of the latent function's
     variance that they leave at the rows, and ``"evidence_variance"``, the variance over draws
     of the difference between the log evidence with twice as many points and with these. If
-    that is above 0.7, `fit` warns: more points would change the posterior.
+    the one is above 0.1 or the other above 0.7, `fit` warns: more points would change
+    predictions or the posterior of the hyperparameters.
 representation_ : str or float
     The one in use; what ``"auto"`` stood for.
 hyperparameter_update_ : str or callable

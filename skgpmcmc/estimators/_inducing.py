@@ -38,6 +38,9 @@ _NUMBERS = (50, 100, 200)
 # Variance of the difference of log evidences beyond which more points are tried, and a warning is
 # given: importance weights of that variance would be worth less than half of the draws.
 _MOST_EVIDENCE_VARIANCE = 0.7
+# Mean share of the latent function's variance that points may leave: what they leave is noise of
+# its own at every row, which predictions know nothing about.
+_MOST_VARIANCE_LEFT = 0.1
 # Short runs that show where the hyperparameters are.
 _N_PILOTS = 2
 _N_WARMUP, _N_DRAWS = 40, 20
@@ -135,7 +138,7 @@ def choose(
     n_chains: int,
     n_jobs: int | None,
     verbose: int,
-) -> tuple[LowRankStructure, Array | None]:
+) -> tuple[CovarianceStructure, Array | None]:
     """Choose inducing points among the rows, by short runs with few points.
 
     The runs have a seed of their own, so that the points depend on the data alone: a fit that is
@@ -156,7 +159,8 @@ def choose(
 
     Returns
     -------
-    structure : LowRankStructure
+    structure : CovarianceStructure
+        Dense, if the kernel is white noise alone: there is no function that points could know.
     theta : ndarray of shape (n_groups, n_chains, n_parameters) or None
         Starting points of the chains.
     """
@@ -167,6 +171,8 @@ def choose(
     medians = np.array([prior.quantile(0.5) for prior in layout.priors[: layout.n_kernel]])
     first = _NUMBERS[0] if wanted.number is None else min(wanted.number, _NUMBERS[0])
     points = greedy_points(kernel.clone_with_theta(medians), X, first)
+    if len(points) == 0:
+        return DenseStructure(), None
     n_approximate = min(settings.n_approximate, _N_APPROXIMATE)
     lengths = {"n_warmup": _N_WARMUP, "n_draws": _N_DRAWS, "thin": 1}
     pilot = replace(settings, n_approximate=n_approximate, **lengths)  # type: ignore[arg-type]
@@ -202,17 +208,25 @@ def judge(groups: Groups, traces: Sequence[Sequence[Trace]]) -> dict[str, float]
     points = model.structure.kept_inputs(model.X)
     more = greedy_points(short_kernel(model, traces), model.X, 2 * len(points))
     found = compare(groups, traces, points, more)
-    if not found.evidence_variance <= _MOST_EVIDENCE_VARIANCE:  # True for NaN
+    if not _is_good(found):
+        number = "1 inducing point is" if len(points) == 1 else f"{len(points)} inducing points are"
         warn_user(
-            f"{len(points)} inducing points are too few for these data: with {len(more)} points "
-            "the log evidence differs by an amount that varies over the draws with variance "
-            f"{found.evidence_variance:.3g} (should be at most {_MOST_EVIDENCE_VARIANCE}), and the "
-            f"points leave {100.0 * found.variance_left:.2g} % of the latent function's variance. "
+            f"{number} too few for these data: with {len(more)} the log evidence differs by an "
+            "amount that varies over the draws with variance "
+            f"{found.evidence_variance:.3g} (should be at most {_MOST_EVIDENCE_VARIANCE}), and "
+            f"{100.0 * found.variance_left:.2g} % of the latent function's variance is left "
+            f"(should be at most {100.0 * _MOST_VARIANCE_LEFT:.0f} %). "
             f"Raise n_inducing (now {len(points)} points), use a smoother kernel, or set "
             "n_inducing=None for the exact model, whose time grows with the cube of the rows.",
             UserWarning,
         )
     return found._asdict()
+
+
+def _is_good(found: Certificate) -> bool:
+    """Whether points lose little; False for NaN."""
+    is_known = found.evidence_variance <= _MOST_EVIDENCE_VARIANCE
+    return is_known and found.variance_left <= _MOST_VARIANCE_LEFT
 
 
 def _run(
@@ -262,7 +276,7 @@ def _better_points(groups: Groups, traces: list[list[Trace]], n_points: int | No
         if number >= len(candidates):
             break
         found = compare(groups, traces, points, candidates[: 2 * number])
-        if found.evidence_variance <= _MOST_EVIDENCE_VARIANCE:
+        if _is_good(found):
             break
     return points
 

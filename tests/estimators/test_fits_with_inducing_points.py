@@ -11,7 +11,7 @@ import pytest
 from foreign import Nearness
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import ConstantKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from skgpmcmc import (
     MCMCCoxProcessRegressor,
@@ -199,6 +199,20 @@ def test_too_few_points_are_said_to_be():
     model = MCMCGaussianProcessRegressor(n_inducing=4, **LENGTH | {"n_warmup": 60})
     with pytest.warns(UserWarning, match="4 inducing points are too few for these data"):
         model.fit(x, y)
+
+
+@each_estimator
+def test_variance_that_points_leave_is_said_to_be_too_much(estimator):
+    """Also where nothing is sampled, so that no evidence varies."""
+    kernel = ConstantKernel(1.0, "fixed") * RBF(0.3, "fixed")
+    with pytest.warns(UserWarning, match=r"5 inducing points are too few.* % of the latent"):
+        model = fit_rows(estimator, kernel=kernel, n_inducing=5)
+    assert model.approximation_["variance_left"] > 0.5
+
+
+def test_white_noise_alone_needs_no_points():
+    model = fit_rows(kernel=WhiteKernel(), n_inducing=5)
+    assert model.n_inducing_ is None
 
 
 def test_enough_points_are_not():

@@ -224,6 +224,11 @@ def test_max_seconds():
     assert model.n_draws_ == 50
 
 
+def test_no_second_warm_up_after_max_seconds(settled):
+    settled(False)
+    assert fitted(n_warmup=160, min_ess=1e6, max_seconds=1e-3).n_warmup_ == 100
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
