@@ -46,13 +46,13 @@ def test_chains_run_on_both_workers(client):
     # In every round: none waits where the data of others are.
     X, y = problem()
     with distributed.get_task_stream(client) as stream, joblib.parallel_config(backend="dask"):
-        MCMCGaussianProcessClassifier(**LENGTH | {"n_draws": 200}).fit(X, y > 0.0)
+        MCMCGaussianProcessClassifier(**LENGTH | {"n_draws": 150, "min_ess": None}).fit(X, y > 0.0)
     tasks = [task for task in stream.data if "run" in str(task["key"])]
     tasks.sort(key=lambda task: task["startstops"][0]["start"])
     workers = [task["worker"] for task in tasks]
     n_chains = LENGTH["n_chains"]
     rounds = [workers[k : k + n_chains] for k in range(0, len(workers), n_chains)]
-    # The warm-up, and the rounds that end after 50, 100 and 200 iterations.
+    # The warm-up, and the rounds that end after 50, 100 and 150 iterations.
     assert [len(of_round) for of_round in rounds] == [n_chains] * 4
     assert all(len(set(of_round)) == 2 for of_round in rounds)
 
