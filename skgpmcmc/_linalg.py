@@ -6,12 +6,14 @@ can fail report it in their return value, because inside a chain a matrix that
 is not positive definite is a rejected proposal and not an exception.
 """
 
+import functools
 import math
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm, dsyr, dsyr2, dsyrk, dtrmm, dtrmv, dtrsm, dtrsv
 from scipy.linalg.lapack import dlauum, dpotrf, dsyevd, dtrtri
+from threadpoolctl import ThreadpoolController
 
 Array = NDArray[np.float64]
 
@@ -140,6 +142,23 @@ def multiply_symmetric(lower: Array, columns: Array) -> Array:
     return dsymm(1.0, lower, columns, lower=1)
 
 
+@functools.cache
+def blas_threads() -> ThreadpoolController:
+    """Return the object that limits BLAS threads; cached, as making it takes a millisecond."""
+    return ThreadpoolController()
+
+
+def slices(n: int, size: int) -> list[slice]:
+    """Return slices of 0, ..., n - 1, each of at most that size.
+
+    Examples
+    --------
+    >>> slices(5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
 def add_gram(rows: Array, out: Array) -> None:
     """Add X^T X to the lower triangle of `out`, for rows in C order."""
     dsyrk(1.0, rows.T, beta=1.0, c=out, lower=1, overwrite_c=1)
@@ -166,10 +185,9 @@ class RowSolver:
     def __init__(self, lower: Array) -> None:
         m = len(lower)
         self._lower = lower
-        bounds = [(start, min(start + _BLOCK_SIZE, m)) for start in range(0, m, _BLOCK_SIZE)]
         self._blocks = [
-            (start, stop, np.tril(dtrtri(lower[start:stop, start:stop], lower=1)[0]))
-            for start, stop in bounds
+            (some.start, some.stop, np.tril(dtrtri(lower[some, some], lower=1)[0]))
+            for some in slices(m, _BLOCK_SIZE)
         ]
 
     def solve(self, rows: Array) -> None:

@@ -10,7 +10,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from .. import _linalg
 from .._checks import check_whole
-from .._linalg import Array
+from .._linalg import Array, slices
 from ._kernel_call import covariances, noiseless_variances
 from ._low_rank import project_on_points, root_of_points
 from ._low_rank_structure import LowRankStructure
@@ -92,8 +92,8 @@ def variance_left(kernel: Kernel, X: Any, points: Any) -> float:
         Mean of (k_ii - q_ii) / k_ii over the rows, between 0 and 1.
     """
     structure, shares = LowRankStructure(points), []
-    for start in range(0, len(X), _ROWS_AT_ONCE):
-        rows = X[start : start + _ROWS_AT_ONCE]
+    for some in slices(len(X), _ROWS_AT_ONCE):
+        rows = X[some]
         cross = structure.cross_kernel(kernel, rows).at(kernel.theta)
         root = None if cross is None else root_of_points(cross)
         if cross is None or root is None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process import kernels as skk
 
-from .._linalg import Array
+from .._linalg import Array, slices
 
 # In length scales. Kernels that fall to zero are 1 up to rounding at smaller distances, and 0 at
 # larger ones, wherever their own formula gives no number.
@@ -62,11 +62,8 @@ def noiseless_variances(kernel: skk.Kernel, X: Any) -> Array:
 
     White noise is no part of the covariances of two sets of inputs, even if both are the same.
     """
-    parts = []
-    for start in range(0, len(X), _ROWS_AT_ONCE):
-        rows = X[start : start + _ROWS_AT_ONCE]
-        parts.append(np.diagonal(covariances(kernel, rows, rows)))
-    return np.concatenate(parts)
+    parts = [X[rows] for rows in slices(len(X), _ROWS_AT_ONCE)]
+    return np.concatenate([np.diagonal(covariances(kernel, rows, rows)) for rows in parts])
 
 
 def _call(kernel: skk.Kernel, X: Any, Y: Any) -> Array:

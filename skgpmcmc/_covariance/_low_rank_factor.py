@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from .. import _linalg
-from .._linalg import Array
+from .._linalg import Array, slices
 from ._low_rank_kernel import PointsCovariance
 
 # Bytes of the pieces in which rows are taken, so that these stay in the processor's caches.
@@ -325,8 +325,7 @@ def add_gram(columns: Array, factors: Array, out: Array) -> None:
 def pieces(columns: Array) -> list[slice]:
     """Return slices of the rows of a matrix, each of a size for the processor's caches."""
     n, m = columns.shape
-    size = max(16, _PIECE // (8 * m))
-    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+    return slices(n, max(16, _PIECE // (8 * m)))
 
 
 def plus_identity(lower: Array) -> Array:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
-from .._linalg import Array
+from .._linalg import Array, slices
 from ._kernel_call import covariances, variances
 from ._kernel_form import product, scale_leaves
 
@@ -146,11 +146,10 @@ class _AnyCrossDerivatives(CrossDerivatives):
         self._sum = np.zeros(at.kernel.n_dims)
 
     def add_rows(self, rows: slice, weights: Array) -> None:
-        m = len(self._at.Z)
-        for start in range(rows.start, rows.stop, m):
-            some = slice(start, min(start + m, rows.stop))
-            of_some = weights[some.start - rows.start : some.stop - rows.start]
-            gradient = self._gradient(self._at.kernel, _joined(self._at.X[some], self._at.Z))
+        inputs = self._at.X[rows]
+        for some in slices(len(weights), len(self._at.Z)):
+            of_some = weights[some]
+            gradient = self._gradient(self._at.kernel, _joined(inputs[some], self._at.Z))
             self._sum += np.einsum("ij,ijk->k", of_some, gradient[: len(of_some), len(of_some) :])
 
     def add_points(self, weights: Array) -> None:
@@ -160,10 +159,9 @@ class _AnyCrossDerivatives(CrossDerivatives):
         self._sum += np.einsum("ij,ijk->k", weights, gradient[:m, m:])
 
     def add_variances(self, weights: Array) -> None:
-        m = len(self._at.Z)
-        for start in range(0, len(weights), m):
-            gradient = self._gradient(self._at.kernel, self._at.X[start : start + m])
-            self._sum += weights[start : start + m] @ np.einsum("iik->ik", gradient)
+        for some in slices(len(weights), len(self._at.Z)):
+            gradient = self._gradient(self._at.kernel, self._at.X[some])
+            self._sum += weights[some] @ np.einsum("iik->ik", gradient)
 
     def total(self) -> Array:
         return self._sum

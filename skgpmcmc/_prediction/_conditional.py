@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from .. import _linalg
 from .._covariance import CrossCovariance
-from .._linalg import Array
+from .._linalg import Array, slices
 
 # Covariances at a time: they stay in the processor's second-level cache from the first operation
 # on them to the last. Few rows would make narrow products.
@@ -106,7 +105,5 @@ class Conditional:
             self._lower = None
         return _linalg.multiply_lower_in_place(self._inverse, columns)
 
-    def _blocks(self, n_rows: int) -> Iterator[slice]:
-        size = max(_FEWEST_ROWS, _BLOCK_SIZE // len(self._weights))
-        for start in range(0, n_rows, size):
-            yield slice(start, min(start + size, n_rows))
+    def _blocks(self, n_rows: int) -> list[slice]:
+        return slices(n_rows, max(_FEWEST_ROWS, _BLOCK_SIZE // len(self._weights)))

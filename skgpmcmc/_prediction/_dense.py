@@ -10,13 +10,12 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel
-from threadpoolctl import ThreadpoolController
 
 from .. import _linalg
 from .._checks import check_whole
 from .._covariance import CrossCovariances, covariances
 from .._covariance._memory import check_prediction_memory
-from .._linalg import Array
+from .._linalg import Array, blas_threads, slices
 from ..likelihoods import Likelihood
 from ..trace import Trace
 from ._conditional import Conditional
@@ -149,21 +148,20 @@ class PosteriorDraws:
         """
         for rows in self._row_chunks(len(X)):
             mean, variance = self._of_each_draw(self._moments, X[rows], 2)
-            check_no_overflow(self._kernel, rows.start, mean, variance)
+            _check_no_overflow(self._kernel, rows.start, mean, variance)
             yield rows, mean, np.maximum(variance, 0.0, out=variance)
 
     def mean_chunks(self, X: Any) -> Iterator[tuple[slice, Array]]:
         """Yield rows of X, and the mean of f there given each draw; see `chunks`."""
         for rows in self._row_chunks(len(X)):
             (mean,) = self._of_each_draw(self._means, X[rows], 1)
-            check_no_overflow(self._kernel, rows.start, mean)
+            _check_no_overflow(self._kernel, rows.start, mean)
             yield rows, mean
 
-    def _row_chunks(self, n_rows: int) -> Iterator[slice]:
-        """Yield rows whose arrays fit in CHUNK_BYTES."""
+    def _row_chunks(self, n_rows: int) -> list[slice]:
+        """Return slices of rows whose arrays fit in CHUNK_BYTES."""
         size = max(1, CHUNK_BYTES // (8 * effective_n_jobs(self.n_jobs) * max(self._values.shape)))
-        for start in range(0, n_rows, size):
-            yield slice(start, min(start + size, n_rows))
+        return slices(n_rows, size)
 
     def _of_each_draw(self, compute: Callable[[int, Any], Any], X: Any, n_results: int) -> Array:
         """Return what a function of a draw and X returns, (n_results, n_draws, n_rows).
@@ -180,7 +178,7 @@ class PosteriorDraws:
                 for draw in draws:
                     results[:, draw] = compute(draw, X)
 
-        with _thread_pools().limit(limits=1, user_api="blas"):
+        with blas_threads().limit(limits=1, user_api="blas"):
             Parallel(n_at_once, require="sharedmem")(
                 delayed(write)(range(part, len(self), n_parts)) for part in range(n_parts)
             )
@@ -208,7 +206,7 @@ class PosteriorDraws:
             cross = given.project(X, mean)
             covariance = covariances(given.cross.kernel, X) - cross.T @ cross
         for part in (np.diagonal(covariance), covariance):  # the row at fault, if it is one
-            check_no_overflow(self._kernel, 0, mean, part)
+            _check_no_overflow(self._kernel, 0, mean, part)
         return mean, covariance
 
     def n_drawn(self, X: Any) -> int:
@@ -262,12 +260,6 @@ class PosteriorDraws:
             f"the covariance of the kernel {kernel} at the training inputs is not positive "
             "definite; rescale the inputs or add a WhiteKernel."
         )
-
-
-@functools.cache
-def _thread_pools() -> ThreadpoolController:
-    """Return the thread pools of NumPy's and SciPy's BLAS: to find them takes milliseconds."""
-    return ThreadpoolController()
 
 
 def evenly_spaced_draws(trace: Trace, max_draws: int) -> NDArray[Any]:
@@ -355,7 +347,7 @@ def _square_root(covariance: Array) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
 
 
-def check_no_overflow(kernel: Kernel, first_row: int, *moments: Array) -> None:
+def _check_no_overflow(kernel: Kernel, first_row: int, *moments: Array) -> None:
     """Raise an error where predictions are not finite; rows of X are along their last axis."""
     each = [np.isfinite(part).reshape(-1, part.shape[-1]).all(axis=0) for part in moments]
     finite = np.logical_and.reduce(each)

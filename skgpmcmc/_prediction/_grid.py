@@ -20,7 +20,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from .._covariance import GridCovariance, GridFactor, covariances, separable_form, variances
 from .._grid import Grid
-from .._linalg import Array
+from .._linalg import Array, slices
 from ._dense import CHUNK_BYTES, NUMBERS_PER_PAIR, PosteriorDraws
 
 
@@ -123,8 +123,8 @@ class GridPosteriorDraws(PosteriorDraws):
     def _row_pieces(self, X: Array) -> Iterator[tuple[slice, _Rows]]:
         """Yield some rows of X at a time, and their coordinates."""
         per_row = max(len(self), self._grid.n // self._grid.shape[-1])
-        for start, stop in self._pieces(len(X), per_row):
-            yield slice(start, stop), _Rows.of(X[start:stop])
+        for some in self._pieces(len(X), per_row):
+            yield some, _Rows.of(X[some])
 
     def _mean_at(
         self, rows: _Rows, draw: int, factor: GridFactor, factors: Sequence[Array]
@@ -152,12 +152,12 @@ class GridPosteriorDraws(PosteriorDraws):
         weights = self._rotated(draw, factor) / (factor.scale * factor.unit.root.reshape(shape))
         mean = np.full(len(X), self._mean[draw])
         covariance = covariances(kernel, X)
-        for start, stop in self._pieces(shape[0], self._grid.n // shape[0] * len(X)):
-            cross = first[start:stop]
+        for some in self._pieces(shape[0], self._grid.n // shape[0] * len(X)):
+            cross = first[some]
             for columns in others:
                 cross = np.einsum("...j,ij->...ij", cross, columns)
-            cross = (cross * root[start:stop, ..., np.newaxis]).reshape(-1, len(X))
-            mean += weights[start:stop].reshape(-1) @ cross
+            cross = (cross * root[some, ..., np.newaxis]).reshape(-1, len(X))
+            mean += weights[some].reshape(-1) @ cross
             covariance -= cross.T @ cross
         return mean, covariance
 
@@ -208,8 +208,6 @@ class GridPosteriorDraws(PosteriorDraws):
         return points
 
     @staticmethod
-    def _pieces(n: int, numbers_each: int) -> Iterator[tuple[int, int]]:
-        """Yield bounds of pieces of n things, each of so many numbers, that fit in a chunk."""
-        size = max(1, CHUNK_BYTES // (8 * numbers_each))
-        for start in range(0, n, size):
-            yield start, min(start + size, n)
+    def _pieces(n: int, numbers_each: int) -> list[slice]:
+        """Return slices of n things, each of so many numbers, that fit in a chunk."""
+        return slices(n, max(1, CHUNK_BYTES // (8 * numbers_each)))

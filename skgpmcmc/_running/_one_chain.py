@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
-from .._linalg import Array
+from .._linalg import Array, blas_threads
 from .._model._model import LatentGaussianModel
 from .._sampling._latent_functions import GroupSnapshot, LatentFunctionsGibbs
 from .._sampling._settings import SamplerSettings
@@ -54,12 +52,6 @@ class RoundStart:
     def n_done(self) -> int:
         """The number of iterations done after the warm-up."""
         return 0 if self.snapshot is None else self.snapshot.iteration
-
-
-@functools.cache
-def blas_threads() -> ThreadpoolController:
-    """Return the object that limits BLAS threads; cached, as making it takes a millisecond."""
-    return ThreadpoolController()
 
 
 def run_chain(

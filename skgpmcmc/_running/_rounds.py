@@ -18,14 +18,14 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from .._linalg import Array
+from .._linalg import Array, blas_threads
 from .._messages import warn_user
 from .._model._model import LatentGaussianModel
 from .._sampling._settings import SamplerSettings
 from ..trace import ChainDraws
 from ._checkpoint import ChainFile
 from ._interrupts import StopSignal, stops_on_interrupt
-from ._one_chain import SNAPSHOT_INTERVAL, RoundStart, blas_threads
+from ._one_chain import SNAPSHOT_INTERVAL, RoundStart
 from ._progress import Audience, Listener, ProgressSender, watching
 from ._stopping import have_settled
 from ._workers import RoundTask, Workers
@@ -218,9 +218,8 @@ class _Rounds:
             now, n_done, n_new = time.monotonic(), end, end - n_done
             if now >= self.deadline:
                 return
-            affordable = (
-                min(_SECONDS_OF_A_ROUND, self.deadline - now) * n_new / (now - began + 1e-9)
-            )
+            seconds = min(_SECONDS_OF_A_ROUND, self.deadline - now)
+            affordable = seconds * n_new / (now - began + 1e-9)
             most = SNAPSHOT_INTERVAL * max(int(affordable / SNAPSHOT_INTERVAL), 1)
 
     def _warm_up(self) -> None:

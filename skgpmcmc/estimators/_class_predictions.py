@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._checks import as_random_state
-from .._linalg import Array
+from .._linalg import Array, slices
 from .._messages import warn_user
 from .._prediction._dense import CHUNK_BYTES, sample_latent
 from ..exceptions import MissingCapabilityError
@@ -290,8 +290,7 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
                 [normal_nodes(_N_QUANTILE_NODES, n_classes, d) for d in range(n_draws)]
             )
             size = max(1, CHUNK_BYTES // (8 * n_classes * n_draws * _N_QUANTILE_NODES))
-            for start in range(0, n_rows, size):
-                some = slice(start, min(start + size, n_rows))
+            for some in slices(n_rows, size):
                 # Axes: class, draw, node, row.
                 latent = mean[:, :, None, some] + np.einsum(
                     "cdr,dnc->cdnr", scale[:, :, some], nodes

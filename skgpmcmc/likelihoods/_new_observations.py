@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import as_floats, check_rows
+from .._linalg import slices
 from ._checks import are_whole
 from ._observations import Observations
 from ._site_moments import site_moments
@@ -201,8 +202,7 @@ class NewObservations(Observations):
         new = self.at_new_rows(mean.shape[1], y, **per_row)
         rows = [tuple(row) for row in self._params_of_draws(params, len(mean)).tolist()]
         values = np.empty(mean.shape)
-        for start in range(0, mean.shape[1], _CHUNK):
-            some = slice(start, start + _CHUNK)
+        for some in slices(mean.shape[1], _CHUNK):
             part = new._select(np.arange(mean.shape[1])[some])
             for d, row in enumerate(rows):
                 log_site = functools.partial(part.pointwise, params=row)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from ..._linalg import Array
+from ..._linalg import Array, slices
 
 # Latent values at a time: the arrays of a block stay in the processor's second-level cache.
 _BLOCK = 2**13
@@ -82,8 +82,7 @@ def logistic_normal_mean(mean: ArrayLike, variance: ArrayLike) -> Array:
     )
     tail = np.empty(mean.size)
     distance, scale = np.abs(mean).ravel(), np.sqrt(variance).ravel()
-    for start in range(0, tail.size, _BLOCK):
-        some = slice(start, start + _BLOCK)
+    for some in slices(tail.size, _BLOCK):
         tail[some] = _tail(distance[some], scale[some])
     by_shape = tail.reshape(mean.shape)
     return np.where(mean > 0.0, 1.0 - by_shape, by_shape)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from ..._linalg import Array
+from ..._linalg import Array, slices
 from ._lattice_sums import HALF_LOG_2PI
 from ._root_search import Evaluation, Rows, TailTarget, by_row, smallest_reaching, solve_each
 
@@ -152,7 +152,5 @@ def _normal_mixture(
     return probability, density
 
 
-def _row_chunks(means: Array) -> Iterator[slice]:
-    size = max(1, _CHUNK // means.shape[1])
-    for start in range(0, len(means), size):
-        yield slice(start, start + size)
+def _row_chunks(means: Array) -> list[slice]:
+    return slices(len(means), max(1, _CHUNK // means.shape[1]))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammainc, gammaincc, ndtr, wrightomega
 
-from ..._linalg import Array
+from ..._linalg import Array, slices
 from ._lattice_sums import (
     BROAD_VARIANCE,
     HALF_LOG_2PI,
@@ -214,8 +214,7 @@ def count_quantiles(
     def solve(quantile: float) -> Array:
         target = TailTarget(quantile)
         values = np.empty(len(log_rates))
-        for start in range(0, len(log_rates), _CHUNK):
-            rows = slice(start, start + _CHUNK)
+        for rows in slices(len(log_rates), _CHUNK):
             values[rows] = _search(
                 log_rates[rows], variances[rows], target, probability, count_variance
             )
