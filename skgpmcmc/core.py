@@ -25,12 +25,12 @@ from ._covariance import (
 from ._linalg import Array
 from ._model._inputs import as_inputs
 from ._model._model import LatentGaussianModel
+from ._prediction._averages import latent_moments
 from ._prediction._dense import PosteriorDraws, likelihood_params, sample_latent
 from ._prediction._registry import posterior_draws
 from ._running._chains import run_chains
 from ._running._continuation import check_kind, check_origin
 from ._sampling._settings import SamplerSettings
-from .estimators._latent_predictions import latent_moments
 from .likelihoods._checks import check_quantiles
 from .trace import Trace
 

@@ -67,8 +67,8 @@ def training_structure(
     return None, X, np.arange(len(X))
 
 
-def is_exact(n_inducing: Any) -> bool:
-    """Return whether the estimators' `n_inducing` leaves room for a grid: "auto" or None."""
+def allows_grid(n_inducing: Any) -> bool:
+    """Return whether the estimators' `n_inducing` asks for no points: "auto" or None."""
     return n_inducing is None or (isinstance(n_inducing, str) and n_inducing == "auto")
 
 

@@ -17,12 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import check_container, check_rows_of_numbers, refuse_masked, refuse_text
-from .._covariance import (
-    CovarianceStructure,
-    DenseStructure,
-    check_hyperparameters,
-    check_kernel,
-)
+from .._covariance import CovarianceStructure, DenseStructure, check_hyperparameters, check_kernel
 from .._covariance._memory import check_memory
 from .._model._model import LatentGaussianModel
 from .._running._checkpoint import checkpoint_directory, needed_seed
@@ -254,13 +249,13 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         theta = None
         if wanted is not None:
             example = wanted.example(X)
-            self._check_memory(example, kernel, groups)
             settings = self._settings(groups[0][0], kernel, example)
+            self._check_memory(example, kernel, groups, settings)
             how = self.n_chains, self.n_jobs, int(self.verbose)
             structure, theta = choose(models_with, settings, wanted, *how)
         structure = structure or _DENSE
-        self._check_memory(structure, kernel, groups)
         settings = self._settings(groups[0][0], kernel, structure)
+        self._check_memory(structure, kernel, groups, settings)
         models = models_with(structure)
         self._traces, self._stopped_by = fit_chains(self, models, settings, theta)
         self.representation_ = settings.representation
@@ -276,12 +271,12 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         structure: CovarianceStructure,
         kernel: Kernel,
         groups: Sequence[Sequence[Likelihood]],
+        settings: SamplerSettings,
     ) -> None:
         """Raise an error before anything too large is allocated."""
         X, n_functions = self.X_train_, len(groups[0])
         n_running = min(effective_n_jobs(self.n_jobs), self.n_chains * len(groups))
         n_stored = self.n_chains * self.n_draws * len(groups) * n_functions
-        settings = self._settings(groups[0][0], kernel, structure)
         working = n_running * n_functions * structure.memory(kernel, X, settings.hamiltonian)
         check_memory(len(X), working, n_stored * len(structure.kept_inputs(X)), self.memory_limit)
 

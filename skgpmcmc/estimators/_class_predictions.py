@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from .._checks import as_random_state
 from .._linalg import Array, slices
 from .._messages import warn_user
+from .._prediction._averages import latent_exceedance
 from .._prediction._dense import CHUNK_BYTES, sample_latent
 from ..exceptions import MissingCapabilityError
 from ..likelihoods._checks import check_quantiles
@@ -27,7 +28,7 @@ from ._inputs import (
     new_labels,
     new_vector,
 )
-from ._latent_predictions import LatentPredictions, latent_exceedance
+from ._latent_predictions import LatentPredictions
 
 # For each draw; different draws have different nodes of one sequence.
 _N_QUANTILE_NODES = 8

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 from .._checks import as_random_state
 from .._linalg import Array
 from .._messages import warn_user
+from .._prediction._averages import latent_exceedance
 from .._prediction._dense import sample_latent
 from ..likelihoods._checks import check_counts, check_quantiles
 from ..likelihoods._counts import expected_counts
@@ -22,7 +23,7 @@ from ._inputs import (
     interval_ends,
     new_vector,
 )
-from ._latent_predictions import LatentPredictions, latent_exceedance
+from ._latent_predictions import LatentPredictions
 from ._rates import check_exposure, check_possible, deviance_reduction
 
 

@@ -18,7 +18,7 @@ from ..likelihoods import Likelihood, NegativeBinomial, Poisson
 from ..likelihoods._checks import check_counts
 from ..likelihoods._negative_binomial import SMALLEST_DISPERSION
 from ..priors._data_scaled import DataScaledPriors, default_kernel
-from ._auto import PREFERRED_FOR_COUNTS, is_exact, training_structure
+from ._auto import PREFERRED_FOR_COUNTS, allows_grid, training_structure
 from ._base import keeps_fitted
 from ._count_predictions import CountPredictions
 from ._documentation import with_shared_documentation
@@ -310,7 +310,7 @@ class MCMCCoxProcessRegressor(CountPredictions):
         """
         if index is None:
             return distinct, None, None
-        if not is_exact(self.n_inducing):
+        if not allows_grid(self.n_inducing):
             return distinct, index, None
         structure, X, places = training_structure(
             self.representation, self.hyperparameter_update, kernel, distinct

@@ -24,6 +24,7 @@ from .._covariance import (
 from .._linalg import Array
 from .._messages import warn_user
 from .._model._model import LatentGaussianModel
+from .._prediction._averages import latent_mean
 from .._prediction._registry import posterior_draws
 from .._running._chains import run_groups
 from .._running._progress import terminal_progress
@@ -207,7 +208,7 @@ def judge(groups: Groups, traces: Sequence[Sequence[Trace]]) -> dict[str, float]
     model = groups[0][0]
     points = model.structure.kept_inputs(model.X)
     more = greedy_points(short_kernel(model, traces), model.X, 2 * len(points))
-    found = compare(groups, traces, points, more)
+    found = compare(stand_ins(groups, traces), points, more)
     if not _is_good(found):
         number = "1 inducing point is" if len(points) == 1 else f"{len(points)} inducing points are"
         warn_user(
@@ -271,12 +272,12 @@ def _better_points(groups: Groups, traces: list[list[Trace]], n_points: int | No
     candidates = greedy_points(short_kernel(model, traces), model.X, most)
     if n_points is not None:
         return candidates
+    data = stand_ins(groups, traces)
     for number in _NUMBERS:
         points = candidates[:number]
         if number >= len(candidates):
             break
-        found = compare(groups, traces, points, candidates[: 2 * number])
-        if _is_good(found):
+        if _is_good(compare(data, points, candidates[: 2 * number])):
             break
     return points
 
@@ -297,10 +298,30 @@ def short_kernel(model: LatentGaussianModel, traces: Sequence[Sequence[Trace]]) 
     return model.kernel.clone_with_theta(theta)
 
 
-def compare(
-    groups: Groups, traces: Sequence[Sequence[Trace]], points: Any, more_points: Any
-) -> Certificate:
-    """Compare points with more of them, at draws of each latent function; return the worst."""
+class _StandIn(NamedTuple):
+    """Gaussian data that stand for the observations of one latent function, at some draws.
+
+    They have the first two derivatives of the log likelihood near the posterior mean of f; where it
+    is normal they are the observations themselves.
+
+    Attributes
+    ----------
+    model : LatentGaussianModel
+        Of the latent function.
+    theta : ndarray of shape (n_draws, n_kernel_parameters)
+        Draws of the logarithms of the kernel's hyperparameters.
+    noise, deviation : ndarray of shape (n_draws, n_latent)
+        Variances of the data, and how far they are from the prior mean.
+    """
+
+    model: LatentGaussianModel
+    theta: Array
+    noise: Array
+    deviation: Array
+
+
+def stand_ins(groups: Groups, traces: Sequence[Sequence[Trace]]) -> list[_StandIn]:
+    """Return Gaussian data for each latent function."""
     found = []
     for models, group in zip(groups, traces, strict=True):
         means = [_mean_at_rows(m, t) for m, t in zip(models, group, strict=True)]
@@ -308,30 +329,19 @@ def compare(
             likelihood = copy.copy(model.likelihood)
             if len(models) > 1:
                 likelihood.condition_on(means[:f] + means[f + 1 :])
-            found.append(_compare_one(model, likelihood, trace, means[f], points, more_points))
-    return Certificate(*np.max(found, axis=0).tolist())
+            found.append(_stand_in(model, likelihood, trace, means[f]))
+    return found
 
 
 def _mean_at_rows(model: LatentGaussianModel, trace: Trace) -> Array:
     """Return the posterior mean of the latent function at all rows."""
     given = model.structure, model.kernel, model.X, trace, model.jitter, _N_OF_MEANS
-    parts = [mean.mean(axis=0) for _, mean, _ in posterior_draws(*given).chunks(model.X)]
-    return np.concatenate(parts)
+    return latent_mean(posterior_draws(*given), model.X)
 
 
-def _compare_one(
-    model: LatentGaussianModel,
-    likelihood: Likelihood,
-    trace: Trace,
-    latent: Array,
-    points: Any,
-    more_points: Any,
-) -> Certificate:
-    """Compare evidences of Gaussian data that stand for the observations near f.
-
-    They have the first two derivatives of the log likelihood there; where it is normal they are the
-    observations themselves.
-    """
+def _stand_in(
+    model: LatentGaussianModel, likelihood: Likelihood, trace: Trace, latent: Array
+) -> _StandIn:
     layout = model.layout
     every = trace.all_theta()
     theta = every[np.linspace(0, len(every) - 1, _N_COMPARED).astype(int)]
@@ -342,8 +352,14 @@ def _compare_one(
         precision = np.maximum(precision, _FLATTEST * precision.max())
         noise[i] = 1.0 / precision
         deviation[i] = latent + score / precision - layout.mean(one)
+    return _StandIn(model, theta[:, : layout.n_kernel], noise, deviation)
+
+
+def compare(data: Sequence[_StandIn], points: Any, more_points: Any) -> Certificate:
+    """Compare points with more of them, for each latent function; return the worst."""
     more = LowRankStructure(more_points)
-    kernel_theta = theta[:, : layout.n_kernel]
-    return certificate(
-        model.kernel, model.X, points, more, kernel_theta, noise, deviation, model.jitter
-    )
+    found = [
+        certificate(model.kernel, model.X, points, more, theta, noise, deviation, model.jitter)
+        for model, theta, noise, deviation in data
+    ]
+    return Certificate(*np.max(found, axis=0).tolist())

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._checks import check_whole
 from .._linalg import Array
+from .._prediction._averages import latent_covariance, latent_mean, latent_moments
 from .._prediction._dense import (
     PosteriorDraws,
     check_covariance_memory,
@@ -18,7 +19,6 @@ from .._prediction._dense import (
 )
 from .._prediction._registry import FEWEST_DRAWS, draws_within_budget, posterior_draws
 from ..likelihoods import Likelihood
-from ..likelihoods.predictive._mixtures import normal_exceedance, total_mean, total_moments
 from ._base import BaseMCMCGaussianProcess
 from ._monte_carlo import describe_mcse, mcse_of_means, spread_rows
 
@@ -162,39 +162,3 @@ def check_one_uncertainty(return_std: bool, return_cov: bool) -> None:
     """Raise scikit-learn's error if both are asked for."""
     if return_std and return_cov:
         raise RuntimeError("At most one of return_std or return_cov can be requested.")
-
-
-def latent_mean(draws: PosteriorDraws, X: Any) -> Array:
-    """Return the mean of f at each row, averaged over the draws."""
-    mean = np.empty(len(X))
-    for rows, means in draws.mean_chunks(X):
-        mean[rows] = total_mean(means)
-    return mean
-
-
-def latent_moments(draws: PosteriorDraws, X: Any) -> tuple[Array, Array]:
-    """Return mean and variance of f at each row, averaged over the draws."""
-    mean, variance = np.empty(len(X)), np.empty(len(X))
-    for rows, means, variances in draws.chunks(X):
-        mean[rows], variance[rows] = total_moments(means, variances)
-    return mean, variance
-
-
-def latent_exceedance(draws: PosteriorDraws, X: Any, threshold: Array) -> Array:
-    """Return the probability that f is above the threshold of each row, averaged over the draws."""
-    probability = np.empty(len(X))
-    for rows, means, variances in draws.chunks(X):
-        probability[rows] = normal_exceedance(threshold[rows], means, variances)
-    return probability
-
-
-def latent_covariance(draws: PosteriorDraws, X: Any) -> tuple[Array, Array]:
-    """Return mean and covariance of f at all rows, averaged over the draws."""
-    means = np.empty((len(draws), len(X)))
-    covariance = np.zeros((len(X), len(X)))
-    for d in range(len(draws)):
-        means[d], one = draws.joint(X, d)
-        covariance += one / len(draws)
-    mean = means.mean(axis=0)
-    deviations = means - mean
-    return mean, covariance + deviations.T @ deviations / len(draws)

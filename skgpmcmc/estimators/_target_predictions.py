@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 from .._checks import as_random_state, check_rows
 from .._covariance import NoiseSplit
 from .._linalg import Array
+from .._prediction._averages import latent_covariance, latent_mean, latent_moments
 from .._prediction._dense import PosteriorDraws, check_covariance_memory, sample_latent
 from .._prediction._registry import predictions_of
 from ..likelihoods._checks import as_floats, check_quantiles
@@ -23,13 +24,7 @@ from ._inputs import (
     interval_ends,
     new_vector,
 )
-from ._latent_predictions import (
-    LatentPredictions,
-    check_one_uncertainty,
-    latent_covariance,
-    latent_mean,
-    latent_moments,
-)
+from ._latent_predictions import LatentPredictions, check_one_uncertainty
 
 
 class TargetPredictions(RegressorMixin, LatentPredictions):
