@@ -534,8 +534,8 @@ MUTATIONS = [
     ),
     Mutation(
         "estimators/_monte_carlo.py",
-        "return np.array([factor * mcse_mean(",
-        "return np.array([mcse_mean(",
+        "np.asarray(factor * mcse_means(",
+        "np.asarray(mcse_means(",
         "tests/estimators/test_prediction_mcse.py -k unequal",
         "prediction",
     ),

@@ -46,15 +46,16 @@ def is_constant(chains: FloatArray) -> BoolArray:
     return equal
 
 
-def deviations(chains: FloatArray) -> tuple[FloatArray, float, int]:
+def deviations(chains: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.int_]]:
     """Return ``z``, ``first`` and ``exponent`` with ``chains = (first + z) 2**exponent``.
 
+    For each scalar of leading axes; the last two have axes of length one for chains and draws.
     The scaled draws are at most 1, so that no square overflows or underflows, and the power of
     two keeps their digits. Subtracting the first draw keeps those of draws far from zero.
     """
-    exponent = int(np.frexp(np.abs(chains).max())[1])
+    exponent = np.frexp(np.abs(chains).max(axis=(-2, -1), keepdims=True))[1]
     scaled = np.ldexp(chains, -exponent)
-    first = float(scaled.flat[0])
+    first = scaled[..., :1, :1]
     return scaled - first, first, exponent
 
 
@@ -64,7 +65,7 @@ def mean_and_sd(chains: FloatArray) -> tuple[float, float]:
         return np.nan, np.nan
     z, first, exponent = deviations(chains)
     sd = z.std(ddof=1) if z.size > 1 else np.nan
-    return float(np.ldexp(first + z.mean(), exponent)), float(np.ldexp(sd, exponent))
+    return np.ldexp(first + z.mean(), exponent).item(), np.ldexp(sd, exponent).item()
 
 
 def centre(chains: FloatArray) -> FloatArray:

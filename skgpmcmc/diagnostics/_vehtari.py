@@ -218,6 +218,27 @@ def _rhat(chains: FloatArray) -> FloatArray:
     return np.where(is_constant(chains), np.nan, ratio)
 
 
+def mcse_means(draws: FloatArray) -> FloatArray:
+    """Return `mcse_mean` of many scalars, faster than one after the other.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (n_chains, n_draws, n_scalars)
+
+    Returns
+    -------
+    mcse : ndarray of shape (n_scalars,)
+    """
+    chains = np.ascontiguousarray(np.moveaxis(draws, -1, 0))
+    results = np.full(len(chains), np.nan)
+    usable = is_long_and_finite(chains) & ~is_constant(chains)
+    if usable.any():
+        z, _, exponent = deviations(chains[usable])
+        sd = np.ldexp(z.std(axis=(-2, -1), ddof=1), exponent[..., 0, 0])
+        results[usable] = sd / np.sqrt(geyer_ess(split_halves(z)))
+    return results
+
+
 def rhat_and_ess(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return `rhat` and `ess_bulk` of many scalars, faster than one after the other.
 

@@ -21,6 +21,7 @@ from ..exceptions import MissingCapabilityError
 from ..likelihoods._checks import check_quantiles
 from ..likelihoods.predictive._mixtures import normal_nodes, normal_quantiles
 from ._class_likelihoods import check_successes
+from ._documentation import with_shared_documentation
 from ._inputs import (
     check_sample_weight,
     check_threshold,
@@ -96,6 +97,7 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
         """Return the classes' probabilities, normalised, given their latent values."""
         return np.asarray(softmax(self._likelihood.log_class_weight(latent), axis=axis))
 
+    @with_shared_documentation
     def prediction_mcse(self, X: Any) -> Array:
         """Return the Monte Carlo standard error of the probabilities.
 
@@ -116,12 +118,7 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
 
         Notes
         -----
-        A prediction is a mean over draws: of the probability given each draw. Its standard error is
-        sd / sqrt(ESS): the standard deviation of these over the square root of their effective
-        number, which takes the autocorrelation of the chains into account
-        (`skgpmcmc.diagnostics.mcse_mean`; Vehtari et al. 2021, and Flegal, Haran and Jones 2008
-        on such errors). It is that of the draws that are used, which `max_prediction_draws` may
-        make fewer than were drawn.
+        %(mcse)s
         Independent models of several classes are normalised, which the error goes through to
         first order.
 

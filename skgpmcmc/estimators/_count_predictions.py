@@ -17,6 +17,7 @@ from .._prediction._dense import sample_latent
 from ..likelihoods._checks import check_counts, check_quantiles
 from ..likelihoods._counts import expected_counts
 from ..likelihoods.predictive._mixtures import normal_quantiles
+from ._documentation import with_shared_documentation
 from ._inputs import (
     check_sample_weight,
     check_threshold,
@@ -71,6 +72,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
             )
         return expected
 
+    @with_shared_documentation
     def prediction_mcse(self, X: Any, exposure: Any = None) -> Array:
         """Return the Monte Carlo standard error of the expected counts.
 
@@ -93,12 +95,7 @@ class CountPredictions(RegressorMixin, LatentPredictions):
 
         Notes
         -----
-        A prediction is a mean over draws: of the expectation given each draw. Its standard error is
-        sd / sqrt(ESS): the standard deviation of these over the square root of their effective
-        number, which takes the autocorrelation of the chains into account
-        (`skgpmcmc.diagnostics.mcse_mean`; Vehtari et al. 2021, and Flegal, Haran and Jones 2008
-        on such errors). It is that of the draws that are used, which `max_prediction_draws` may
-        make fewer than were drawn.
+        %(mcse)s
         Where the rate is very uncertain its posterior is so skewed that few draws make up most of
         the mean, and the error is larger than they tell.
 

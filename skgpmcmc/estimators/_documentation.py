@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TypeVar
 
 _BLOCKS = {
@@ -95,22 +96,32 @@ References
 .. [2] Snelson and Ghahramani (2006), Sparse Gaussian processes using pseudo-inputs, NIPS.
 """,
 }
+# Of methods.
+_METHOD_BLOCKS = {
+    "mcse": """\
+A prediction is a mean over draws, of what is predicted given each draw. Its standard error is
+sd / sqrt(ESS): the standard deviation of these over the square root of their effective number,
+which takes the autocorrelation of the chains into account (`skgpmcmc.diagnostics.mcse_mean`;
+Vehtari et al. 2021, and Flegal, Haran and Jones 2008 on such errors). It is that of the draws
+that are used, which `max_prediction_draws` may make fewer than were drawn.
+""",
+}
 _PLACEHOLDER = re.compile(r"^( *)%\((\w+)\)s\n", re.MULTILINE)
 
-Class = TypeVar("Class", bound=type)
+Documented = TypeVar("Documented", bound=Callable)
 
 
-def with_shared_documentation(cls: Class) -> Class:
-    """Put the shared blocks in the places of a class' docstring that name them.
+def with_shared_documentation(documented: Documented) -> Documented:
+    """Put the shared blocks in the places of a docstring, of a class or a method, that name them.
 
     A place is a line such as ``%(chains)s``; the block gets its indentation, which Python 3.13
     takes off docstrings.
     """
-    if cls.__doc__ is not None:  # None with python -OO
-        cls.__doc__ = _PLACEHOLDER.sub(_indented, cls.__doc__)
-    return cls
+    if documented.__doc__ is not None:  # None with python -OO
+        documented.__doc__ = _PLACEHOLDER.sub(_indented, documented.__doc__)
+    return documented
 
 
 def _indented(place: re.Match[str]) -> str:
-    block = _BLOCKS[place[2]]
+    block = (_BLOCKS | _METHOD_BLOCKS)[place[2]]
     return "".join(place[1] + line if line.strip() else line for line in block.splitlines(True))

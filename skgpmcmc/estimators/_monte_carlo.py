@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._linalg import Array
-from ..diagnostics import mcse_mean
+from ..diagnostics._vehtari import mcse_means
 
 # Training rows, evenly spread, that a summary tells the error at.
 _MOST_ROWS = 50
@@ -33,7 +33,7 @@ def mcse_of_means(values: Array, chains: NDArray[Any]) -> Array:
     _, starts, counts = np.unique(chains, return_index=True, return_counts=True)
     which = starts[:, np.newaxis] + np.arange(counts.min())
     factor = np.sqrt(which.size / len(chains))
-    return np.array([factor * mcse_mean(column[which]) for column in values.T])
+    return np.asarray(factor * mcse_means(values[which]))
 
 
 def spread_rows(X: Any) -> Any:

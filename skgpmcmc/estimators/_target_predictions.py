@@ -18,6 +18,7 @@ from .._prediction._dense import PosteriorDraws, check_covariance_memory, sample
 from .._prediction._registry import predictions_of
 from ..likelihoods._checks import as_floats, check_quantiles
 from ..representations import is_usable
+from ._documentation import with_shared_documentation
 from ._inputs import (
     check_sample_weight,
     check_threshold,
@@ -108,6 +109,7 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
         std = self._y_scale * np.sqrt(variance + self._noise_variance())
         return self._y_mean + self._y_scale * mean, std
 
+    @with_shared_documentation
     def prediction_mcse(self, X: Any) -> Array:
         """Return the Monte Carlo standard error of the predictive mean.
 
@@ -128,12 +130,7 @@ class TargetPredictions(RegressorMixin, LatentPredictions):
 
         Notes
         -----
-        A prediction is a mean over draws: of the mean given each draw. Its standard error is
-        sd / sqrt(ESS): the standard deviation of these over the square root of their effective
-        number, which takes the autocorrelation of the chains into account
-        (`skgpmcmc.diagnostics.mcse_mean`; Vehtari et al. 2021, and Flegal, Haran and Jones 2008
-        on such errors). It is that of the draws that are used, which `max_prediction_draws` may
-        make fewer than were drawn.
+        %(mcse)s
 
         Examples
         --------

@@ -57,10 +57,8 @@ class Observed:
         They are multiplied by the weights: a row of weight w is w copies of it. But for
         `log_base` they sum to `Trace.log_likelihood`.
         """
-        weights = self.per_row.get("sample_weight")
-        base = self.log_base * (1.0 if weights is None else weights)
         pairs = zip(self.groups, traces, strict=True)
-        return [self._of_group(group, trace) + base for group, trace in pairs]
+        return [self._of_group(group, trace) + self._weighted_base() for group, trace in pairs]
 
     def log_densities(
         self,
@@ -82,8 +80,6 @@ class Observed:
         X : array-like of length n_latent
             Distinct rows.
         """
-        weights = self.per_row.get("sample_weight")
-        base = self.log_base * (1.0 if weights is None else weights)
         values = []
         for group, own, draws in zip(self.groups, traces, functions, strict=True):
             each = np.empty((len(draws[0]), len(self.y)))
@@ -92,8 +88,12 @@ class Observed:
                 params = own[0].layout.likelihood_params(theta)
                 found = group[0].log_density_of_rows(group, means, variances, params)
                 each[d] = found.reshape(-1, len(self.y)).sum(axis=0)
-            values.append(each.reshape(*own[0].theta.shape[:2], -1) + base)
+            values.append(each.reshape(*own[0].theta.shape[:2], -1) + self._weighted_base())
         return values
+
+    def _weighted_base(self) -> float | Array:
+        weights = self.per_row.get("sample_weight")
+        return self.log_base * (1.0 if weights is None else weights)
 
     def _of_group(self, group: Sequence[Likelihood], traces: Sequence[Trace]) -> Array:
         first = traces[0]

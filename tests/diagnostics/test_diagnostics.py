@@ -8,6 +8,7 @@ from rounding import ELEMENTWISE
 from scipy.special import ndtri
 
 from skgpmcmc.diagnostics import (
+    _vehtari,
     ess_bulk,
     ess_mean,
     ess_spectral,
@@ -463,3 +464,16 @@ def test_screening_sees_a_trend_that_all_chains_have():
     draws = _autoregression([], 2, 40 * 3, seed=32).reshape(2, 40, 3)
     draws[..., 2] += 0.1 * np.arange(40)
     assert least_agreed(draws) == 2
+
+
+def test_many_scalars_at_once():
+    """The same numbers as one after the other, also where they are not defined."""
+    draws = np.cumsum(np.random.default_rng(0).normal(size=(3, 41, 6)), axis=1) + 1e6
+    draws[..., 2] = 2.0
+    draws[0, 1, 4] = np.nan
+    each = np.moveaxis(draws, 2, 0)
+    np.testing.assert_array_equal(_vehtari.mcse_means(draws), [mcse_mean(one) for one in each])
+    found = _vehtari.rhat_and_ess(draws)
+    np.testing.assert_array_equal(found, [[rhat(x) for x in each], [ess_bulk(x) for x in each]])
+    assert np.isnan(found[0][[2, 4]]).all()
+    assert np.isfinite(found[0][[0, 1, 3, 5]]).all()

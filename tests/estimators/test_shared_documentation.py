@@ -9,7 +9,7 @@ from skgpmcmc import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
-from skgpmcmc.estimators._documentation import _BLOCKS, with_shared_documentation
+from skgpmcmc.estimators._documentation import _BLOCKS, _METHOD_BLOCKS, with_shared_documentation
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,9 @@ def test_every_block_stands_in_every_docstring(estimator):
     text = inspect.getdoc(estimator)
     assert "%(" not in text
     assert all(block in text for block in _BLOCKS.values())
+    of_method = inspect.getdoc(estimator.prediction_mcse)
+    assert "%(" not in of_method
+    assert _METHOD_BLOCKS["mcse"] in of_method
 
 
 @pytest.mark.parametrize("indent", ["    ", ""])
