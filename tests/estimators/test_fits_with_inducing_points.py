@@ -319,3 +319,9 @@ def test_points_that_need_too_much_memory_are_refused():
     X = np.arange(50_000.0)[:, None]
     with pytest.raises(ValueError, match=r"50000 distinct rows need about .*memory_limit"):
         MCMCGaussianProcessRegressor(memory_limit=0.01, **LENGTH).fit(X, X[:, 0])
+
+
+def test_one_chain_with_chosen_points():
+    """The points are chosen by more chains than the fit has."""
+    model = fit_rows(n_chains=1, n_inducing=10, n_warmup=5, n_draws=10, min_ess=None)
+    assert model.n_inducing_ == 10
