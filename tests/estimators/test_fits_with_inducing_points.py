@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 from foreign import Nearness
+from rotation import in_turn, one_in
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -184,15 +185,20 @@ def test_points_are_chosen_among_the_rows(estimator):
     np.testing.assert_array_equal(again.trace_.latent, model.trace_.latent)
 
 
-@each_estimator
-@pytest.mark.parametrize("n_inducing", ["auto", None, 60, 100])
+NUMBERS = ["auto", None, 60, 100]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_inducing"),
+    in_turn(itertools.product(TARGETS, NUMBERS), 2, list(TARGETS), NUMBERS),
+)
 def test_few_rows_are_exact(estimator, n_inducing):
     model = fit_rows(estimator, n_inducing=n_inducing, **SHORT_LENGTH)
     assert model.n_inducing_ is model.inducing_points_ is model.approximation_ is None
     np.testing.assert_array_equal(model.trace_.theta, exact_fit(estimator).trace_.theta)
 
 
-@each_estimator
+@pytest.mark.parametrize("estimator", one_in(2, TARGETS))
 def test_auto_takes_points_for_many_rows(estimator, monkeypatch):
     monkeypatch.setattr(_inducing, "LARGEST_EXACT", 50)
     monkeypatch.setattr(_inducing, "_NUMBERS", (10, 20, 40))
@@ -262,7 +268,7 @@ def test_warm_start_and_checkpoint_go_on(estimator, tmp_path):
         np.testing.assert_array_equal(other.trace_.latent, whole.trace_.latent)
 
 
-@pytest.mark.parametrize("mode", ["one_vs_rest", "softmax"])
+@pytest.mark.parametrize("mode", one_in(2, ["softmax", "one_vs_rest"]))
 @pytest.mark.usefixtures("short_pilots")
 def test_points_of_several_classes(mode):
     y = np.digitize(SMOOTH, [-0.5, 0.5])

@@ -130,7 +130,7 @@ def test_parameters_that_are_arrays_are_the_same_when_mapped(tmp_path):
     assert_same(mapped.set_params(n_draws=60).fit(X, y), expected)
 
 
-@pytest.mark.parametrize("name", later_but_for("classes", "softmax"))
+@pytest.mark.parametrize("name", later_but_for("softmax"))
 def test_fits_within_workers_keep_nothing_borrowed(name, whole):
     """What a search does in parallel: the data are memory maps there."""
     model, y = FITS[name]
@@ -158,7 +158,7 @@ def test_read_only_arrays_can_be_fitted_and_stay_as_they_are():
         assert borrowed(model.fit(mine, counts, sample_weight=weights)) == [], name
 
 
-@pytest.mark.parametrize("name", later_but_for("numbers", "softmax", "counts"))
+@pytest.mark.parametrize("name", later_but_for("softmax"))
 def test_mapped_fits_predict(name, parallel_fit, tmp_path):
     model = parallel_fit(name)
     mapped = reloaded(model, tmp_path, "r")

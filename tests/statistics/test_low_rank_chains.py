@@ -127,7 +127,7 @@ def test_broken_transitions_are_rejected(control, monkeypatch):
     ("name", "representation"),
     [
         pytest.param(*c, marks=[] if c[0] in ("poisson", "gaussian-noise") else pytest.mark.slow)
-        for c in sorted(c for c in DEFAULTS if c[1] != "joint-post")
+        for c in sorted(DEFAULTS)
     ],
 )
 def test_points_that_are_the_rows_agree_with_quadrature(name, representation):
