@@ -506,7 +506,11 @@ REFRESHED = {
 }
 
 
-@pytest.mark.parametrize("fault", REFRESHED)
+# The first one takes ten seconds to show. It is also noticed where the sites are compared at
+# another theta, above.
+@pytest.mark.parametrize(
+    "fault", [pytest.param("at-the-proposal", marks=pytest.mark.slow), "at-every-iteration"]
+)
 def test_sites_that_are_not_frozen_are_rejected(fault, monkeypatch):
     representation, n, exposure, replacement = REFRESHED[fault]
     likelihood = Poisson(np.ones(n), exposure=np.full(n, exposure))
