@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 from foreign import Nearness
+from problems import LIKELIHOODS, make_model
 from rotation import in_turn, one_in
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
@@ -20,7 +21,9 @@ from skgpmcmc import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
+from skgpmcmc._running._chains import run_chains
 from skgpmcmc._sampling._latent_functions import LatentFunctionsGibbs
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.estimators import _inducing
 from skgpmcmc.estimators._reports import _functions_at_points
 
@@ -243,6 +246,18 @@ def test_variance_that_points_leave_is_said_to_be_too_much(estimator):
 def test_white_noise_alone_needs_no_points():
     model = fit_rows(kernel=WhiteKernel(), n_inducing=5)
     assert model.n_inducing_ is None
+
+
+def test_evidences_of_numbers_are_compared_with_the_numbers_themselves():
+    """Where the noise is normal, the data that stand for the observations are the observations."""
+    model = make_model(LIKELIHOODS["gaussian-noise"].make())
+    settings = SamplerSettings("marginal", n_warmup=3, n_draws=4)
+    trace = run_chains(model, settings, n_chains=2, random_state=0)
+    [data] = _inducing.stand_ins([[model]], [[trace]])
+    theta, layout = trace.all_theta(), model.layout  # eight draws: all that are compared
+    np.testing.assert_allclose(data.noise, np.exp(theta[:, -1:]).repeat(4, axis=1), rtol=1e-9)
+    means = np.array([[layout.mean(row)] for row in theta])
+    np.testing.assert_allclose(data.deviation, model.likelihood.y - means, rtol=1e-7, atol=1e-9)
 
 
 def test_enough_points_are_not():
