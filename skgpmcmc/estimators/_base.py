@@ -374,9 +374,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         rows, representation = self.X_train_[:2], self.representation
         if representation == "auto":
             names = self._preferred_representations(kernel, structure)
-            representation = auto_representation(
-                names, update, likelihood, structure, kernel, rows
-            )
+            representation = auto_representation(names, update, likelihood, structure, kernel, rows)
         hamiltonian = follows_trajectories(
             update, representation, likelihood, structure, kernel, rows
         )

@@ -115,9 +115,7 @@ class _Iteration(NamedTuple):
     factory: Any
     damping: float
 
-    def run(
-        self, sites: Sites, tolerance: float, max_iterations: int
-    ) -> tuple[Propagation, float]:
+    def run(self, sites: Sites, tolerance: float, max_iterations: int) -> tuple[Propagation, float]:
         """Update sites until hardly anything changes; return how much still did, too."""
         factor, damping = self.factor, self.damping
         usable, effect = Sites(np.zeros(factor.n), np.zeros(factor.n)), math.inf

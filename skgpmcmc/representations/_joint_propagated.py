@@ -141,7 +141,9 @@ class JointPropagated(Representation):
         if self.adaptation.frozen is None:
             return False
         state.sites = self._rule.fit(state)
-        return bool(np.isfinite(state.sites.precision).all() and np.isfinite(state.sites.shift).all())
+        return bool(
+            np.isfinite(state.sites.precision).all() and np.isfinite(state.sites.shift).all()
+        )
 
     def first_state(self, state: LatentState, rng: np.random.Generator) -> LatentState:
         """Draw f from the Gaussian: elsewhere eta would be far from standard normal."""

@@ -35,9 +35,7 @@ def conditional_of(model, seed=0):
 
 
 def model_of(name="poisson", kernel="ard", **options):
-    priors = {
-        h.name: stats.lognorm(s=1.0) for h in KERNELS[kernel].hyperparameters if not h.fixed
-    }
+    priors = {h.name: stats.lognorm(s=1.0) for h in KERNELS[kernel].hyperparameters if not h.fixed}
     priors |= {"mean": stats.norm(0.3, 0.7)}
     priors |= {p: stats.lognorm(s=0.7, scale=3.0) for p in LIKELIHOODS[name].make().parameters}
     options = {"structure": LowRankStructure(POINTS), **options}
