@@ -123,7 +123,8 @@ def preferred_for_classes(
     few = n_hyperparameters <= _FEW_HYPERPARAMETERS[link] and structure.keeps_latents
     sites_first = few and multi_class != "softmax" and update != "hmc"
     rest = ("post-ep", "collapsed") if sites_first else ("collapsed", "post-ep")
-    return ("joint-ep", *rest)
+    # Sites of a class would be those of the other classes' latent functions at one moment.
+    return rest if multi_class == "softmax" else ("joint-ep", *rest)
 
 
 def auto_representation(

@@ -7,7 +7,7 @@ By default every second representation is tested with one likelihood, another on
 import numpy as np
 import pytest
 from joint_distribution import is_invariant, iterations
-from problems import COMBINATIONS, LIKELIHOODS, POINTS, frozen_for, make_model
+from problems import COMBINATIONS, JOINT, LIKELIHOODS, POINTS, frozen_for, make_model
 from rotation import one_in
 from test_exact_posteriors import DEFAULTS, PROBLEMS, X, assert_agree, exact_for, sample
 from test_invariance import HAMILTONIAN, KERNEL_PRIORS, KERNELS, MEANS, STEP_SIZE
@@ -138,6 +138,7 @@ def test_broken_transitions_are_rejected(control, monkeypatch):
     [
         pytest.param(*c, marks=[] if c[0] in ("poisson", "gaussian-noise") else pytest.mark.slow)
         for c in sorted(DEFAULTS)
+        if c[1] not in JOINT  # test_exact_posteriors.py has `joint-ep` with these points
     ],
 )
 def test_points_that_are_the_rows_agree_with_quadrature(name, representation):
