@@ -74,8 +74,8 @@ class MCMCCoxProcessRegressor(CountPredictions):
         ``hyperparameter_update="auto"`` says). See Notes for grids.
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
         Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
-        representations "joint-post" and "joint-ep" (always) and "collapsed" and kernels that have a gradient (a
-        chain whose trajectories fail in the warm-up goes on with slices); or a
+        representations "joint-post" and "joint-ep" (always) and "collapsed" and kernels that have
+        a gradient (a chain whose trajectories fail in the warm-up goes on with slices); or a
         Metropolis-Hastings proposal: a callable that takes the vector theta and a generator,
         and returns the proposed vector and log q(old; new) - log q(new; old). ``"auto"`` is
         ``"hmc"`` for these representations if the kernel is a constant times a squared

@@ -331,7 +331,7 @@ def test_a_grid_is_used_only_without_points():
     for n_inducing, expected in [("auto", None), (None, None), (15, 15)]:
         model = MCMCCoxProcessRegressor(n_inducing=n_inducing, **SHORT_LENGTH).fit(cells, y)
         assert model.n_inducing_ == expected
-        assert model.representation_ == ("post-ep" if expected else "joint-post")
+        assert model.representation_ == ("joint-ep" if expected else "joint-post")
 
 
 @pytest.mark.parametrize(
