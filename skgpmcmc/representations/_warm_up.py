@@ -9,9 +9,15 @@ import numpy as np
 from .._linalg import Array
 from .._model._model import Workspace
 from .._model._state import LatentState
+from ..likelihoods import Sites
 from ._base import Conditional, FactorConditional
 from ._pseudo_posterior import PseudoPosteriorRepresentation
 from ._site_rules import PosteriorSiteRule, clip_precision
+
+# Newton steps towards the mode of f, and the gain below which there are no more.
+_MOST_NEWTON_STEPS, _LEAST_GAIN = 20, 1e-3
+# A step that overshoots is made shorter.
+_STEP_LENGTHS = (1.0, 0.5, 0.25, 0.125)
 
 
 class _ApproximateConditional(FactorConditional):
@@ -32,11 +38,8 @@ class _ApproximateConditional(FactorConditional):
         self.log_density = self._log_marginal(state)
 
     def _log_marginal(self, state: LatentState) -> float:
-        projection = state.pseudo.project(state.sites.shift, state.mean)
-        whitened = state.pseudo.colour(np.zeros_like(projection), projection)
-        centre = state.mean + state.factor.colour(whitened)
-        log_likelihood = self.workspace.log_likelihood(centre, state.params)
-        return log_likelihood - 0.5 * float(whitened @ whitened) - state.pseudo.half_log_det
+        _, log_density = _at(self.workspace, state, _mean(state))
+        return log_density - state.pseudo.half_log_det
 
     def _complete(self, candidate: LatentState) -> float:
         if not self._representation.complete(candidate, self.state):
@@ -75,3 +78,53 @@ class ApproximateMarginalRepresentation(PseudoPosteriorRepresentation):
             state.whitened = state.factor.whiten(state.latent - state.mean)
             state.log_likelihood = self.workspace.log_likelihood(state.latent, state.params)
         return state
+
+
+def laplace_log_evidence(workspace: Workspace, state: LatentState) -> float:
+    """Return Laplace's approximation of log p(y | theta), minus infinity where there is none.
+
+    Around the mode of f, which Newton's method finds from the mean of the pseudo-posterior of
+    `post-site` (Rasmussen and Williams 2006, section 3.4). It is exact for a Gaussian likelihood.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        The chain's buffers and counters.
+    state : LatentState
+        Of the theta in question; its sites and pseudo-posterior are replaced.
+    """
+    factory = workspace.covariance.pseudo_posterior_factory()
+    state.sites = PosteriorSiteRule(workspace.likelihood, clip_precision).fit(state)
+    whitened, highest, found = np.zeros(workspace.model.n_latent), -math.inf, -math.inf
+    for _ in range(_MOST_NEWTON_STEPS):
+        pseudo = factory.build(state.factor, state.sites.precision, None)
+        if pseudo is None:
+            return found
+        state.pseudo = pseudo
+        step, before = _mean(state) - whitened, highest
+        for length in _STEP_LENGTHS:
+            latent, highest = _at(workspace, state, whitened + length * step)
+            if highest > before:
+                break
+        else:  # also for NaN
+            return found
+        whitened, found = whitened + length * step, highest - pseudo.half_log_det
+        if highest < before + _LEAST_GAIN:
+            return found
+        score, curvature = workspace.likelihood.derivatives(latent, state.params)
+        around = Sites(-curvature, score - curvature * latent)
+        state.sites = clip_precision(around, state.factor.variance)
+    return found
+
+
+def _mean(state: LatentState) -> Array:
+    """Return the mean of the pseudo-posterior, whitened by the prior."""
+    projection = state.pseudo.project(state.sites.shift, state.mean)
+    return state.pseudo.colour(np.zeros_like(projection), projection)
+
+
+def _at(workspace: Workspace, state: LatentState, whitened: Array) -> tuple[Array, float]:
+    """Return f = m + L z, and log L(f) - z^T z / 2."""
+    latent = state.mean + state.factor.colour(whitened)
+    log_likelihood = workspace.log_likelihood(latent, state.params)
+    return latent, log_likelihood - 0.5 * float(whitened @ whitened)

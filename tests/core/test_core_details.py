@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from problems import X_SMALL, make_model
 from rounding import ELEMENTWISE
-from scipy import stats
+from scipy import optimize, stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from skgpmcmc._prediction._dense import PosteriorDraws, evenly_spaced_draws, sample_latent
@@ -18,10 +18,10 @@ from skgpmcmc._sampling import _hyperparameter_moves
 from skgpmcmc._sampling._chain import Chain
 from skgpmcmc._sampling._latent_functions import LatentFunctionsGibbs
 from skgpmcmc._sampling._settings import SamplerSettings
-from skgpmcmc.likelihoods import Gaussian, Poisson, StudentT
+from skgpmcmc.likelihoods import BernoulliLogit, Gaussian, Poisson, StudentT
 from skgpmcmc.likelihoods._softmax import SoftmaxClass
 from skgpmcmc.priors._normal_coordinates import NormalCoordinates
-from skgpmcmc.representations import ApproximateMarginalRepresentation
+from skgpmcmc.representations import ApproximateMarginalRepresentation, laplace_log_evidence
 from skgpmcmc.updates import HamiltonianResult, RandomWalk, StepResult
 
 TARGETS = np.array([0.5, -0.2, 1.0, 0.3])
@@ -66,6 +66,36 @@ def test_approximate_marginal_posterior_is_exact_for_gaussian_noise():
         total = K + noise * np.eye(4)
         expected = stats.multivariate_normal.logpdf(TARGETS, np.full(4, mean), total)
         assert value == pytest.approx(expected, rel=1e-10)
+
+
+def test_laplace_evidence_is_exact_for_gaussian_noise():
+    theta = np.array([0.3, -0.2, 0.4, -0.5])
+    model, _, state = _approximation(theta)
+    K, mean, noise = _prior_at(model, theta)
+    expected = stats.multivariate_normal.logpdf(TARGETS, np.full(4, mean), K + noise * np.eye(4))
+    assert laplace_log_evidence(model.workspace(), state) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("log_variance", [-1.0, 2.0, 5.0])
+@pytest.mark.parametrize(
+    "likelihood", [Poisson(np.array([0, 7, 2, 30])), BernoulliLogit(np.array([1, -1, -1, 1]))]
+)
+def test_laplace_evidence_is_that_of_a_general_optimiser(likelihood, log_variance):
+    """Newton's method is not led astray by large variances; the last step gained < 1e-3."""
+    model = make_model(likelihood)
+    theta = np.array([log_variance, -0.2, 0.4])
+    K, mean = model.kernel.clone_with_theta(theta[:2])(X_SMALL), theta[2]
+    K[np.diag_indices(4)] *= 1.0 + model.jitter
+    root = np.linalg.cholesky(K)
+    found = optimize.minimize(
+        lambda z: 0.5 * z @ z - likelihood.log_likelihood(mean + root @ z, ()), np.zeros(4)
+    )
+    _, curvature = likelihood.derivatives(mean + root @ found.x, ())
+    _, log_det = np.linalg.slogdet(np.eye(4) - root.T @ (curvature[:, np.newaxis] * root))
+    workspace = model.workspace()
+    state = workspace.state_at(theta, np.zeros(4))
+    result = laplace_log_evidence(workspace, state)
+    assert result == pytest.approx(-found.fun - 0.5 * log_det, abs=0.01)
 
 
 def test_approximate_marginal_posterior_draws_latents_from_the_pseudo_posterior():

@@ -6,6 +6,7 @@ import os
 import pickle
 import signal
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,11 +22,13 @@ from skgpmcmc import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
+from skgpmcmc._model._model import LatentGaussianModel
 from skgpmcmc._running._chains import run_chains
 from skgpmcmc._sampling._latent_functions import LatentFunctionsGibbs
 from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.estimators import _inducing
 from skgpmcmc.estimators._reports import _functions_at_points
+from skgpmcmc.likelihoods import BernoulliLogit
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
@@ -314,6 +317,34 @@ def test_interrupted_choice_of_points(monkeypatch):
 
 
 @pytest.mark.usefixtures("short_pilots")
+def two_modes(kernel, y, *, n_functions=1):
+    """Return late theta of short runs: the first chain says that the data are noise."""
+    models = [LatentGaussianModel(kernel, WAVES, BernoulliLogit(y)) for _ in range(n_functions)]
+    theta = np.log([[1.0, 50.0], [20.0, 0.7]])[:, np.newaxis] + 0.01 * np.arange(20)[:, np.newaxis]
+    traces = [SimpleNamespace(theta=theta)] * n_functions
+    return _inducing._probable(models, traces), theta
+
+
+WAVES = np.linspace(0.0, 12.0, 80)[:, np.newaxis]
+WAVES_OF_LABELS = np.where(np.sin(2.0 * WAVES[:, 0]) > 0.0, 1, -1)
+
+
+def test_no_chain_starts_in_a_mode_of_next_to_no_probability():
+    found, theta = two_modes(ConstantKernel() * RBF(), WAVES_OF_LABELS)
+    np.testing.assert_array_equal(found, theta[1, -10::2])
+
+
+def test_chains_start_in_all_modes_that_may_be():
+    labels = np.random.default_rng(0).permutation(WAVES_OF_LABELS)
+    found, theta = two_modes(ConstantKernel() * RBF(), labels)
+    assert (found == theta[0, -2]).all(axis=1).any()
+
+
+def test_coupled_functions_keep_all_starts():
+    found, theta = two_modes(ConstantKernel() * RBF(), WAVES_OF_LABELS, n_functions=2)
+    np.testing.assert_array_equal(found, np.concatenate(theta[:, -10::2]))
+
+
 def test_short_runs_show_progress(capsys):
     fit_rows(n_inducing=10, verbose=1, **SHORT_LENGTH)
     out = capsys.readouterr()
