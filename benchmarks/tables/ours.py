@@ -230,6 +230,7 @@ VARIANTS: dict[str, Variant] = {
     ),
     "ours-normalised": Variant(lambda task: {"normalize_y": True}, (NUMBERS,)),
     "ours-iso": Variant(_several_columns(lambda task: with_kernel(task, ard=False))),
+    "ours-smooth": Variant(with_kernel, (NUMBERS, COUNTS)),
     "ours-matern52": Variant(lambda task: with_kernel(task, nu=2.5)),
     "ours-matern32": Variant(lambda task: with_kernel(task, nu=1.5)),
     "ours-wide": Variant(_wide),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..representations import (
     supports,
 )
 from ..trace import Trace
+from ._inducing import wanted_points
 
 # Points of a grid from which on it pays for itself; dense matrices of fewer are small. Without
 # trajectories the chains mix slowly on a grid ("prior-white" beside "post-ep").
@@ -31,6 +33,26 @@ FEWEST_POINTS_WITHOUT_TRAJECTORIES = 2000
 # Cholesky factors of the rows': about equal in cost where the rows are 2.5 times as many as the
 # longest axis has coordinates, from 200 rows to 1000.
 FEWEST_ROWS_PER_COORDINATE = 3
+
+
+# Smoothness of the default kernel. For numbers and counts the squared exponential is often too
+# smooth (`benchmarks.tables`); for classes it makes no difference.
+ROUGH, SMOOTH = 2.5, math.inf
+
+
+def default_smoothness(n_inducing: Any, X: Any) -> float:
+    """Return nu of the default kernel of numbers, and of counts that are not on a grid.
+
+    Inducing points serve smooth functions: of rough ones they would miss too much.
+
+    Parameters
+    ----------
+    n_inducing : None, "auto", int or array-like
+        The estimators' parameter.
+    X : ndarray of shape (n_rows, n_columns)
+        Distinct rows.
+    """
+    return ROUGH if wanted_points(n_inducing, X) is None else SMOOTH
 
 
 def training_structure(

@@ -18,7 +18,12 @@ from ..likelihoods import Likelihood, NegativeBinomial, Poisson
 from ..likelihoods._checks import check_counts
 from ..likelihoods._negative_binomial import SMALLEST_DISPERSION
 from ..priors._data_scaled import DataScaledPriors, default_kernel
-from ._auto import PREFERRED_FOR_COUNTS, allows_grid, training_structure
+from ._auto import (
+    PREFERRED_FOR_COUNTS,
+    allows_grid,
+    default_smoothness,
+    training_structure,
+)
 from ._base import keeps_fitted
 from ._count_predictions import CountPredictions
 from ._documentation import with_shared_documentation
@@ -52,8 +57,8 @@ class MCMCCoxProcessRegressor(CountPredictions):
     ----------
     kernel : kernel instance, default=None
         Any kernel of `sklearn.gaussian_process.kernels`, or one of your own. None is a
-        constant times a squared exponential with a length scale for each column,
-        scaled to the data.
+        constant times a Matern kernel with nu=2.5 (on grids, and with inducing points, a squared
+        exponential) with a length scale for each column, scaled to the data.
     likelihood : {"poisson", "negative-binomial"}, default="poisson"
         Negative binomial counts of mean mu have the variance ``mu + dispersion * mu^2``.
     dispersion : float or None, default=None
@@ -271,6 +276,8 @@ class MCMCCoxProcessRegressor(CountPredictions):
         distinct, index = share_latents(X, self.kernel)
         kernel = default_kernel(distinct) if self.kernel is None else self.kernel
         self.X_train_, index, structure = self._place_latents(distinct, index, kernel)
+        if self.kernel is None and structure is None:
+            kernel = default_kernel(distinct, nu=default_smoothness(self.n_inducing, distinct))
         options: dict[str, Any] = {
             "latent_index": index,
             "sample_weight": weights,

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._covariance import split_white_noise
 from .._linalg import Array
 from ..priors._data_scaled import FEATURE_FACTOR, DataScaledPriors, default_kernel
+from ._auto import default_smoothness
 from ._base import keeps_fitted
 from ._documentation import with_shared_documentation
 from ._inputs import (
@@ -52,8 +53,8 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
     kernel : kernel instance, default=None
         Any kernel of `sklearn.gaussian_process.kernels`, or one of your own. A
         `WhiteKernel` that is added to the rest is the noise of new observations. None is
-        a constant times a squared exponential with a length scale for each column,
-        plus white noise, scaled to the data.
+        a constant times a Matern kernel with nu=2.5 (with inducing points a squared
+        exponential) with a length scale for each column, plus white noise, scaled to the data.
     alpha : float or array-like of shape (n_samples,), default=1e-10
         Known variance of the noise of each training observation, in the units in which
         the model is fitted (see `normalize_y`), beside the kernel's white noise. As in
@@ -256,7 +257,7 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         warn_of_shares(weights)
         given, y = y, self._scale_targets(y, weights)
         variance = typical_variance(y, weights, centred=self.mean == "constant")
-        kernel = _default_kernel(X, variance) if self.kernel is None else self.kernel
+        kernel = self._default_kernel(X, variance) if self.kernel is None else self.kernel
         split = split_white_noise(kernel)
         self.X_train_, index = share_latents(X, split.latent)
         self._noise_is_given = noise_variance is not None
@@ -360,9 +361,10 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         theta = [np.log(np.atleast_1d(medians[name])) for name in free]
         return kernel.clone_with_theta(np.concatenate(theta) if theta else np.empty(0))
 
-
-def _default_kernel(X: Array, variance: float) -> Kernel:
-    """Return the default kernel with noise, whose bounds state no opinion."""
-    level = _NOISE_SHARE * variance
-    white = WhiteKernel(level, (1e-5 * level, 1e5 * level))
-    return default_kernel(np.unique(X, axis=0), variance) + white
+    def _default_kernel(self, X: Array, variance: float) -> Kernel:
+        """Return the default kernel with noise, whose bounds state no opinion."""
+        distinct = np.unique(X, axis=0)
+        level = _NOISE_SHARE * variance
+        white = WhiteKernel(level, (1e-5 * level, 1e5 * level))
+        nu = default_smoothness(self.n_inducing, distinct)
+        return default_kernel(distinct, variance, nu) + white

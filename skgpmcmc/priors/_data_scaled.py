@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared, Kernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared, Kernel, Matern
 
 from .._grid import ROUNDING
 from .._linalg import Array
@@ -185,11 +185,22 @@ def ard_scale(n_columns: int) -> float:
     return math.sqrt(float(weights.sum()))
 
 
-def default_kernel(X: Array, variance: float = 1.0) -> Kernel:
-    """Return a constant times an ARD squared exponential, scaled to the data."""
+def default_kernel(X: Array, variance: float = 1.0, nu: float = math.inf) -> Kernel:
+    """Return a constant times an ARD Matern kernel, scaled to the data.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        Distinct rows.
+    variance : float
+        Typical variance of the latent function.
+    nu : float
+        Smoothness; infinity is the squared exponential.
+    """
     std = column_scale(X)
     assert std is not None
     scale = std * ard_scale(X.shape[1])
     low, high = SKLEARN_BOUNDS
     constant = ConstantKernel(variance, (low * variance, high * variance))
-    return constant * RBF(scale, np.column_stack([low * scale, high * scale]))
+    bounds = np.column_stack([low * scale, high * scale])
+    return constant * (RBF(scale, bounds) if nu == math.inf else Matern(scale, bounds, nu))
