@@ -289,13 +289,13 @@ class Likelihood(NewObservations, ABC):
         ----------
         group : sequence of Likelihood
             Those of the latent functions that the observations depend on, this one first.
-        latents : sequence of ndarray of shape (n_latent,)
+        latents : sequence of ndarray of shape (..., n_latent)
             Of each latent function.
         params : sequence of float
 
         Returns
         -------
-        ndarray of shape (n_obs,)
+        ndarray of shape (..., n_obs)
 
         Raises
         ------
@@ -309,7 +309,48 @@ class Likelihood(NewObservations, ABC):
             return values
         # Zero times minus infinity would be NaN.
         weights = self.sample_weight
-        return np.multiply(weights, values, where=weights > 0.0, out=np.zeros_like(weights))
+        return np.multiply(weights, values, where=weights > 0.0, out=np.zeros(values.shape))
+
+    def curvatures(
+        self, group: Sequence[Likelihood], latents: Sequence[NDArray], params: Params = ()
+    ) -> list[NDArray]:
+        """Minus the second derivative of the log likelihood along each latent value alone.
+
+        Parameters
+        ----------
+        group, latents, params
+            As for `log_likelihood_of_rows`.
+
+        Returns
+        -------
+        list of ndarray of shape (..., n_latent)
+            Of each latent function. Zero or larger where the likelihood is log-concave.
+
+        Raises
+        ------
+        MissingCapabilityError
+            For several latent functions, unless the class knows what they stand for.
+        """
+        if len(group) > 1:
+            self.condition_on(latents[1:])
+        return [-self.derivatives(latents[0], params)[1]]
+
+    def row_gradients(
+        self, group: Sequence[Likelihood], latents: Sequence[NDArray], params: Params = ()
+    ) -> NDArray:
+        """Direction in which each observation's log probability grows most, up to its length.
+
+        Parameters
+        ----------
+        group, latents, params
+            As for `log_likelihood_of_rows`.
+
+        Returns
+        -------
+        ndarray of shape (n_functions, ..., n_obs)
+            A component for each latent function; one, for a single latent function.
+        """
+        return np.ones((1, *np.shape(self._at_observations(latents[0]))))
 
     def log_density_of_rows(
         self,
