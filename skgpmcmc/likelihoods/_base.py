@@ -19,6 +19,9 @@ from ._sites import Sites
 
 Params = Sequence[float]
 
+# Of differences along latent values, where no more than a direction is wanted.
+_STEP = 1e-4
+
 
 class Likelihood(NewObservations, ABC):
     """Observations that depend on latent values one at a time.
@@ -331,9 +334,12 @@ class Likelihood(NewObservations, ABC):
         MissingCapabilityError
             For several latent functions, unless the class knows what they stand for.
         """
-        if len(group) > 1:
-            self.condition_on(latents[1:])
-        return [-self.derivatives(latents[0], params)[1]]
+        curvatures = []
+        for number, (one, latent) in enumerate(zip(group, latents, strict=True)):
+            if len(group) > 1:
+                one.condition_on([*latents[:number], *latents[number + 1 :]])
+            curvatures.append(-one.derivatives(latent, params)[1])
+        return curvatures
 
     def row_gradients(
         self, group: Sequence[Likelihood], latents: Sequence[NDArray], params: Params = ()
@@ -348,9 +354,21 @@ class Likelihood(NewObservations, ABC):
         Returns
         -------
         ndarray of shape (n_functions, ..., n_obs)
-            A component for each latent function; one, for a single latent function.
+            A component for each latent function, by differences unless a subclass knows better;
+            1 for a single latent function.
         """
-        return np.ones((1, *np.shape(self._at_observations(latents[0]))))
+        if len(group) == 1:
+            return np.ones((1, *np.shape(self._at_observations(latents[0]))))
+        gradients = []
+        for number, latent in enumerate(latents):
+            below, above = (
+                self.log_likelihood_of_rows(
+                    group, [*latents[:number], latent + step, *latents[number + 1 :]], params
+                )
+                for step in (-_STEP, _STEP)
+            )
+            gradients.append((above - below) / (2.0 * _STEP))
+        return np.array(gradients)
 
     def log_density_of_rows(
         self,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_softmax, logsumexp, softmax
+from scipy.special import logsumexp, softmax
 
 from ..exceptions import MissingCapabilityError
 from ._augmentation import GaussianGivenAuxiliaries, SiteLikelihood
@@ -102,13 +103,14 @@ class SoftmaxClass(BernoulliLogit):
         The group has one likelihood for each class.
         """
         labels = self._labels(group)
-        at_rows = np.moveaxis(self._at_observations(np.stack(latents)), 0, -1)
-        values = np.take_along_axis(
-            log_softmax(at_rows, axis=-1),
-            np.broadcast_to(labels[:, np.newaxis], (*at_rows.shape[:-1], 1)),
-            axis=-1,
-        )
-        return self._weighted(values[..., 0])
+        at_rows = [self._at_observations(latent) for latent in latents]
+        peak = functools.reduce(np.maximum, at_rows)
+        own, total = np.zeros_like(peak), np.zeros_like(peak)
+        for label, latent in enumerate(at_rows):  # arrays of all classes would leave the cache
+            below = latent - peak
+            np.copyto(own, below, where=labels == label)
+            total += np.exp(below, out=below)
+        return self._weighted(own - np.log(total, out=total))
 
     def curvatures(
         self, group: Sequence[Likelihood], latents: Sequence[NDArray], params: Params = ()
