@@ -36,7 +36,7 @@ from skgpmcmc import (
 )
 from skgpmcmc.datasets import load_coal_mining
 
-LENGTH = {"n_chains": 2, "n_warmup": 100, "n_draws": 200}
+LENGTH = {"n_chains": 2, "n_warmup": 50, "n_draws": 150}
 SMOKE = {"n_chains": 2, "n_warmup": 5, "n_draws": 20}
 KERNELS = {
     "smooth": lambda p: ConstantKernel() * RBF(np.ones(p)),

@@ -159,7 +159,7 @@ def by_dense_quadrature(model, group, traces, draw):
 
 @pytest.mark.parametrize("name", ALONG_LINES)
 def test_density_along_lines_is_the_dense_one(name, fitted):
-    """The rule stops when it is as long as a change of 2e-3 says that it is off by more."""
+    """The rule is refined until that leaves less than some 1e-4."""
     model = fitted(name)
     found = left_out_rows(model, N_DRAWS)
     for part, group, traces in zip(found, model._observed.groups, model._traces, strict=True):
