@@ -371,7 +371,7 @@ MUTATIONS = [
         "representations/_site_rules.py",
         "self._frozen, self._last = value, None",
         "self._frozen = value",
-        f"{_EXPECTATION} -k 'frozen or adapted'",
+        f"{_EXPECTATION} -k 'frozen or adapted or anew'",
         "posterior",
     ),
     Mutation(
@@ -855,7 +855,7 @@ MUTATIONS = [
         "estimators/_inducing.py",
         "1.0 / precision",
         "precision.copy()",
-        "tests/estimators/test_fits_with_inducing_points.py -k 'enough or few'",
+        "tests/estimators/test_fits_with_inducing_points.py -k 'enough or few or evidences'",
         "diagnostics",
     ),
 ]

@@ -182,12 +182,13 @@ def choose(
         groups = models_with(LowRankStructure(points))
         starts = None if theta is None else theta[:, :_N_PILOT_CHAINS]
         traces = _run(groups, pilot, starts, n_jobs, verbose)
-        theta = np.stack([_spread(group[0], n_chains) for group in traces])
+        n_starts = max(n_chains, _N_PILOT_CHAINS)
+        theta = np.stack([_spread(group[0], n_starts) for group in traces])
         before = len(points)
         points = _better_points(groups, traces, wanted.number)
         if len(points) <= before:
             break
-    return LowRankStructure(points), theta
+    return LowRankStructure(points), None if theta is None else theta[:, :n_chains]
 
 
 def judge(groups: Groups, traces: Sequence[Sequence[Trace]]) -> dict[str, float]:

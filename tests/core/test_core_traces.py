@@ -8,7 +8,8 @@ import pickle
 
 import numpy as np
 import pytest
-from problems import COMBINATIONS, LIKELIHOODS, X_SMALL, make_model_for
+from problems import COMBINATIONS, LIKELIHOODS, REPRESENTATIONS, X_SMALL, make_model_for
+from rotation import in_turn
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
@@ -95,7 +96,9 @@ def test_traces_of_a_model_made_anew_are_taken(trace):
         np.testing.assert_array_equal(longer.latent[:, :20], trace.latent)
 
 
-@pytest.mark.parametrize(("name", "representation"), COMBINATIONS)
+@pytest.mark.parametrize(
+    ("name", "representation"), in_turn(COMBINATIONS, 2, list(LIKELIHOODS), REPRESENTATIONS)
+)
 def test_every_trace_is_of_its_model(name, representation):
     # Every second one, in turn, with a mean that is integrated out; not on grids.
     collapse = (

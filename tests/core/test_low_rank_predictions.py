@@ -158,6 +158,8 @@ def test_draws_do_not_depend_on_the_number_of_processes_or_interruptions(monkeyp
         np.testing.assert_array_equal(other.latent, trace.latent)
 
 
+# tests/statistics/test_low_rank_chains.py compares such posteriors with quadrature by default.
+@pytest.mark.slow
 def test_data_of_a_dense_model_are_fitted_as_well():
     """At points that are the rows, draws of theta and predictions follow the same distribution."""
     x = np.linspace(0.0, 3.0, 12)[:, np.newaxis]

@@ -199,7 +199,7 @@ USED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "representation"), in_turn(USED, 2, OTHERS, WITH))
+@pytest.mark.parametrize(("name", "representation"), in_turn(USED, 4, OTHERS, WITH))
 def test_joint_distribution_with_every_structure(name, representation):
     likelihood = _of_rows(LIKELIHOODS["poisson"].make(), GRID.n)
     structure = ENTRIES[name].structure

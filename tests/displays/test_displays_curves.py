@@ -31,6 +31,9 @@ matplotlib.use("Agg")
 import matplotlib.dates as mdates  # noqa: E402
 import matplotlib.pyplot as plt  # noqa: E402
 
+#: tests/displays/test_displays.py draws each kind of picture by default.
+pytestmark = pytest.mark.second_stage
+
 SETTINGS = {"n_chains": 2, "n_warmup": 10, "n_draws": 12, "random_state": 0}
 N = 30
 LINE = np.linspace(0.0, 6.0, N)[:, None]

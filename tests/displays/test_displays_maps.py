@@ -21,6 +21,9 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 import matplotlib.dates as mdates  # noqa: E402
 
+#: tests/displays/test_displays.py draws each kind of picture by default.
+pytestmark = pytest.mark.second_stage
+
 SETTINGS = {"n_chains": 2, "n_warmup": 10, "n_draws": 12, "random_state": 0}
 SHAPE = (8, 6)
 PLACES = np.random.default_rng(0).uniform(size=(60, 2))

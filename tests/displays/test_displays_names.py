@@ -29,6 +29,9 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
+#: tests/displays/test_displays.py draws each kind of picture by default.
+pytestmark = pytest.mark.second_stage
+
 SETTINGS = {"n_chains": 2, "n_warmup": 5, "n_draws": 12, "random_state": 0}
 CELLS = np.array(list(itertools.product(np.arange(4.0), np.arange(3.0))))
 COUNTS = np.arange(12) % 4

@@ -16,6 +16,9 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
+#: tests/displays/test_displays.py draws each kind of picture by default.
+pytestmark = pytest.mark.second_stage
+
 SETTINGS = {"n_chains": 2, "n_warmup": 10, "n_draws": 12, "random_state": 0}
 N = 25
 NUMBER = np.arange(N)

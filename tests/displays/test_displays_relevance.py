@@ -16,7 +16,11 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+#: tests/displays/test_displays.py draws each kind of picture by default.
+pytestmark = [
+    pytest.mark.second_stage,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 
 SETTINGS = {"n_chains": 2, "n_warmup": 5, "n_draws": 10, "random_state": 0}
 N = 16

@@ -25,13 +25,14 @@ def rates(n=30, seed=0):
     return X, rng.poisson(exposure * np.exp(np.sin(X[:, 0]))), exposure
 
 
-def test_mean_alone():
+@pytest.mark.parametrize("n_draws", [500, pytest.param(1000, marks=pytest.mark.slow)])
+def test_mean_alone(n_draws):
     deaths = [5, 30, 2, 4, 5, 4, 7, 10]
     population = [1000, 2300, 300, 400, 500, 700, 1000, 700]
     kernel = ConstantKernel(1e-10, "fixed") * RBF(1.0, "fixed")
     model = MCMCCoxProcessRegressor(
-        kernel, priors={"mean": stats.norm(0.0, 10.0)}, n_draws=1000, min_ess=None, random_state=0,
-        max_prediction_draws=4000,
+        kernel, priors={"mean": stats.norm(0.0, 10.0)}, n_draws=n_draws, min_ess=None,
+        random_state=0, max_prediction_draws=4000,
     )  # fmt: skip
     model.fit(np.arange(8.0)[:, None], deaths, exposure=population)
     mean = model.posterior_["mean"]

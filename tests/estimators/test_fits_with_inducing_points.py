@@ -1,5 +1,6 @@
 """Estimators whose latent functions are sampled through inducing points: what works as before."""
 
+import functools
 import itertools
 import os
 import pickle
@@ -9,6 +10,8 @@ import warnings
 import numpy as np
 import pytest
 from foreign import Nearness
+from problems import LIKELIHOODS, make_model
+from rotation import in_turn, one_in
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -18,7 +21,9 @@ from skgpmcmc import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
+from skgpmcmc._running._chains import run_chains
 from skgpmcmc._sampling._latent_functions import LatentFunctionsGibbs
+from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.estimators import _inducing
 from skgpmcmc.estimators._left_out_rows import functions_at_points
 
@@ -150,29 +155,53 @@ def fit_rows(estimator=MCMCGaussianProcessRegressor, **options):
     return estimator(**LENGTH | options).fit(ROWS, TARGETS[estimator])
 
 
+@pytest.fixture
+def short_pilots(monkeypatch):
+    """Points are chosen by runs of a few iterations: which ones they are does not matter."""
+    monkeypatch.setattr(_inducing, "_N_WARMUP", 10)
+    monkeypatch.setattr(_inducing, "_N_DRAWS", 10)
+
+
+@functools.cache
+def exact_fit(estimator):
+    return fit_rows(estimator, **SHORT_LENGTH)
+
+
+@functools.cache
+def fit_with_ten_points(estimator):
+    """To be called with short pilots only, and not to be changed."""
+    return fit_rows(estimator, n_inducing=10, **SHORT_LENGTH)
+
+
 @each_estimator
+@pytest.mark.usefixtures("short_pilots")
 def test_points_are_chosen_among_the_rows(estimator):
-    model = fit_rows(estimator, n_inducing=12)
-    assert model.n_inducing_ == len(model.inducing_points_) == 12
+    model = fit_with_ten_points(estimator)
+    assert model.n_inducing_ == len(model.inducing_points_) == 10
     assert (model.inducing_points_[:, np.newaxis] == ROWS).all(axis=2).any(axis=1).all()
-    assert len(np.unique(model.inducing_points_, axis=0)) == 12
-    assert model.trace_.latent.shape == (2, 20, 12)
+    assert len(np.unique(model.inducing_points_, axis=0)) == 10
+    assert model.trace_.latent.shape == (2, 6, 10)
     assert set(model.approximation_) == {"variance_left", "evidence_variance"}
-    again = fit_rows(estimator, n_inducing=12, n_jobs=2)
+    again = fit_rows(estimator, n_inducing=10, n_jobs=2, **SHORT_LENGTH)
     np.testing.assert_array_equal(again.inducing_points_, model.inducing_points_)
     np.testing.assert_array_equal(again.trace_.theta, model.trace_.theta)
     np.testing.assert_array_equal(again.trace_.latent, model.trace_.latent)
 
 
-@each_estimator
-@pytest.mark.parametrize("n_inducing", ["auto", None, 60, 100])
+NUMBERS = ["auto", None, 60, 100]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_inducing"),
+    in_turn(itertools.product(TARGETS, NUMBERS), 2, list(TARGETS), NUMBERS),
+)
 def test_few_rows_are_exact(estimator, n_inducing):
-    model = fit_rows(estimator, n_inducing=n_inducing)
+    model = fit_rows(estimator, n_inducing=n_inducing, **SHORT_LENGTH)
     assert model.n_inducing_ is model.inducing_points_ is model.approximation_ is None
-    np.testing.assert_array_equal(model.trace_.theta, fit_rows(estimator).trace_.theta)
+    np.testing.assert_array_equal(model.trace_.theta, exact_fit(estimator).trace_.theta)
 
 
-@each_estimator
+@pytest.mark.parametrize("estimator", one_in(2, TARGETS))
 def test_auto_takes_points_for_many_rows(estimator, monkeypatch):
     monkeypatch.setattr(_inducing, "LARGEST_EXACT", 50)
     monkeypatch.setattr(_inducing, "_NUMBERS", (10, 20, 40))
@@ -181,9 +210,13 @@ def test_auto_takes_points_for_many_rows(estimator, monkeypatch):
     assert model.approximation_["evidence_variance"] < 5.0
 
 
-def test_posterior_with_many_points_is_that_of_the_exact_model():
+@pytest.mark.parametrize(
+    ("n_chains", "n_warmup", "n_draws"),
+    [(2, 100, 400), pytest.param(4, 150, 400, marks=pytest.mark.slow)],
+)
+def test_posterior_with_many_points_is_that_of_the_exact_model(n_chains, n_warmup, n_draws):
     """40 points among 60 rows of a smooth function."""
-    length = {"n_chains": 4, "n_warmup": 150, "n_draws": 400, "min_ess": None}
+    length = {"n_chains": n_chains, "n_warmup": n_warmup, "n_draws": n_draws, "min_ess": None}
     exact = fit_rows(**length, n_inducing=None).summary()
     points = fit_rows(**length, n_inducing=40).summary()
     for name, row in exact.items():
@@ -215,6 +248,18 @@ def test_white_noise_alone_needs_no_points():
     assert model.n_inducing_ is None
 
 
+def test_evidences_of_numbers_are_compared_with_the_numbers_themselves():
+    """Where the noise is normal, the data that stand for the observations are the observations."""
+    model = make_model(LIKELIHOODS["gaussian-noise"].make())
+    settings = SamplerSettings("marginal", n_warmup=3, n_draws=4)
+    trace = run_chains(model, settings, n_chains=2, random_state=0)
+    [data] = _inducing.stand_ins([[model]], [[trace]])
+    theta, layout = trace.all_theta(), model.layout  # eight draws: all that are compared
+    np.testing.assert_allclose(data.noise, np.exp(theta[:, -1:]).repeat(4, axis=1), rtol=1e-9)
+    means = np.array([[layout.mean(row)] for row in theta])
+    np.testing.assert_allclose(data.deviation, model.likelihood.y - means, rtol=1e-7, atol=1e-9)
+
+
 def test_enough_points_are_not():
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
@@ -224,23 +269,26 @@ def test_enough_points_are_not():
 
 
 @each_estimator
+@pytest.mark.usefixtures("short_pilots")
 def test_warm_start_and_checkpoint_go_on(estimator, tmp_path):
-    whole = fit_rows(estimator, n_inducing=10)
-    model = fit_rows(estimator, n_inducing=10, n_draws=12, warm_start=True)
-    model.set_params(n_draws=20).fit(ROWS, TARGETS[estimator])
-    saved = fit_rows(estimator, n_inducing=10, n_draws=12, checkpoint=tmp_path)
-    resumed = fit_rows(estimator, n_inducing=10, checkpoint=tmp_path)
-    assert saved.n_draws_ == 12
+    whole = fit_with_ten_points(estimator)
+    options = {**SHORT_LENGTH, "n_inducing": 10}
+    model = fit_rows(estimator, **options | {"n_draws": 4, "warm_start": True})
+    model.set_params(n_draws=6).fit(ROWS, TARGETS[estimator])
+    saved = fit_rows(estimator, **options | {"n_draws": 4}, checkpoint=tmp_path)
+    resumed = fit_rows(estimator, **options, checkpoint=tmp_path)
+    assert saved.n_draws_ == 4
     for other in (model, resumed):
         np.testing.assert_array_equal(other.trace_.theta, whole.trace_.theta)
         np.testing.assert_array_equal(other.trace_.latent, whole.trace_.latent)
 
 
-@pytest.mark.parametrize("mode", ["one_vs_rest", "softmax"])
+@pytest.mark.parametrize("mode", one_in(2, ["softmax", "one_vs_rest"]))
+@pytest.mark.usefixtures("short_pilots")
 def test_points_of_several_classes(mode):
     y = np.digitize(SMOOTH, [-0.5, 0.5])
-    options = {**LENGTH, "n_warmup": 6, "n_draws": 6}
-    model = MCMCGaussianProcessClassifier(multi_class=mode, n_inducing=10, **options).fit(ROWS, y)
+    model = MCMCGaussianProcessClassifier(multi_class=mode, n_inducing=10, **SHORT_LENGTH)
+    model.fit(ROWS, y)
     assert model.n_inducing_ == 10
     np.testing.assert_allclose(model.predict_proba(ROWS).sum(axis=1), 1.0)
 
@@ -263,8 +311,9 @@ def test_interrupted_choice_of_points(monkeypatch):
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.usefixtures("short_pilots")
 def test_short_runs_show_progress(capsys):
-    fit_rows(n_inducing=10, verbose=1)
+    fit_rows(n_inducing=10, verbose=1, **SHORT_LENGTH)
     out = capsys.readouterr()
     assert "chain" in out.out + out.err
 
@@ -319,3 +368,9 @@ def test_points_that_need_too_much_memory_are_refused():
     X = np.arange(50_000.0)[:, None]
     with pytest.raises(ValueError, match=r"50000 distinct rows need about .*memory_limit"):
         MCMCGaussianProcessRegressor(memory_limit=0.01, **LENGTH).fit(X, X[:, 0])
+
+
+def test_one_chain_with_chosen_points():
+    """The points are chosen by more chains than the fit has."""
+    model = fit_rows(n_chains=1, n_inducing=10, n_warmup=5, n_draws=10, min_ess=None)
+    assert model.n_inducing_ == 10

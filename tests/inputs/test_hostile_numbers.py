@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from problems import PRIORS
+from rotation import in_turn
 from rounding import ELEMENTWISE, FEW_OPERATIONS
 from scipy import stats
 from sklearn.gaussian_process.kernels import (
@@ -99,7 +100,10 @@ def combinations():
         yield name, representation
 
 
-@pytest.mark.parametrize(("name", "representation"), list(combinations()))
+@pytest.mark.parametrize(
+    ("name", "representation"),
+    in_turn(combinations(), 2, list(LIKELIHOODS), [*BOUNDED, "collapsed"]),
+)
 def test_hostile_data_are_sampled(name, representation):
     model = hostile_model(LIKELIHOODS[name]())
     settings = SamplerSettings(representation, n_warmup=4, n_draws=4, n_approximate=2)

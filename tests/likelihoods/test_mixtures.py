@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from scipy.special import (
     ndtri,
     pdtr,
     roots_legendre,
+    stdtr,
 )
 
 from skgpmcmc.likelihoods.predictive._lattice_sums import BROAD_VARIANCE
@@ -201,8 +203,8 @@ def student_t_upper_tail(x, variance, nu):
     scale = np.sqrt(variance)
     jump = x / scale
     points = sorted({p for p in (jump + np.r_[-30, -3, 0, 3, 30] / scale) if abs(p) < 9.0})
-    return quad(
-        lambda z: stats.norm.pdf(z) * stats.t.sf(x - scale * z, nu),
+    integral = quad(
+        lambda z: math.exp(-0.5 * z * z) * stdtr(nu, scale * z - x),
         -9.0,
         9.0,
         points=points,
@@ -210,6 +212,7 @@ def student_t_upper_tail(x, variance, nu):
         epsrel=1e-10,
         limit=400,
     )[0]
+    return integral / math.sqrt(2.0 * math.pi)
 
 
 @pytest.mark.parametrize("nu", [1.0, 2.5, 10.0, 100.0])
@@ -405,18 +408,25 @@ PANELS, (NODES, WEIGHTS) = 4000, roots_legendre(10)
 
 
 def log_mean_of(log_value, mean, variance):
-    """Return log E[exp(log_value(f))] of a normal f, by Gauss-Legendre panels in logarithms."""
+    """Return log E[exp(log_value(f))] of a normal f, by Gauss-Legendre panels in logarithms.
+
+    The log integrand is concave: what counts is beside the largest value on any grid.
+    """
     scale = np.sqrt(variance)
 
     def log_integrand(f):
         with np.errstate(over="ignore"):
             return log_value(f) + stats.norm.logpdf(f, mean, scale)
 
-    f = np.linspace(mean - 40.0 * scale, mean + 40.0 * scale, 400_001)
-    value = log_integrand(f)
-    counts = np.flatnonzero(value >= value.max() - 40.0)
-    assert 0 < counts[0] < counts[-1] < len(f) - 1  # the mode is within
-    edges = np.linspace(f[counts[0] - 1], f[counts[-1] + 1], PANELS + 1)
+    low, high = mean - 40.0 * scale, mean + 40.0 * scale
+    for _ in range(2):  # the second time more closely
+        f = np.linspace(low, high, 40_001)
+        value = log_integrand(f)
+        counts = np.flatnonzero(value >= value.max() - 40.0)
+        assert 0 < counts[0] <= counts[-1] < len(f) - 1  # the mode is within
+        low, high = f[counts[0] - 1], f[counts[-1] + 1]
+    assert counts[0] < counts[-1]
+    edges = np.linspace(low, high, PANELS + 1)
     half = 0.5 * (edges[1] - edges[0])
     at = edges[:-1, np.newaxis] + half * (1.0 + NODES)
     return logsumexp(log_integrand(at) + np.log(half * WEIGHTS))
@@ -470,7 +480,7 @@ def test_successes_under_broad_logits_against_quadrature(variance):
             assert_allclose(found, expected, rtol=1e-9, atol=1e-7)
 
 
-@pytest.mark.parametrize("variance", [0.0, 1.0, 1e3, 1e6, 1e9, 1e12])
+@pytest.mark.parametrize("variance", one_in(2, [0.0, 1.0, 1e3, 1e6, 1e9, 1e12]))
 def test_log_probabilities_of_counts_are_never_nan(variance):
     means = np.array([[-1e9, -1e6, -1e4, -750.0, -700.0, 0.0, 700.0, 1e4, 1e6]])
     one = np.ones(means.shape[1])

@@ -1,8 +1,11 @@
 """Overdispersed counts: the likelihood, and Polya-Gamma variables of any shape."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from polya_gamma_draws import ALARM, moments_test, transform_test
+from rotation import in_turn
 from rounding import ELEMENTWISE, FEW_OPERATIONS, TENS_OF_OPERATIONS
 from scipy import stats
 from scipy.special import gammaln, log_expit
@@ -169,8 +172,12 @@ def inverse_laplace_cdf(x, shape, tilt):
     return float(weights @ sums[n:])
 
 
-@pytest.mark.parametrize("tilt", [0.0, 3.0, 30.0])
-@pytest.mark.parametrize("shape", [0.3, 0.8, 2.5, 4.5, 12.0])
+SHAPES, TILTS = [0.3, 0.8, 2.5, 4.5, 12.0], [0.0, 3.0, 30.0]
+
+
+@pytest.mark.parametrize(
+    ("shape", "tilt"), in_turn(product(SHAPES, TILTS), len(TILTS), SHAPES, TILTS)
+)
 def test_tails_and_middle_follow_the_distribution_function(shape, tilt):
     n_draws = 200_000
     draws = polya_gamma(shape, np.full(n_draws, tilt), np.random.default_rng(3))

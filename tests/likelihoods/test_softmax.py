@@ -180,7 +180,10 @@ def test_a_likelihood_of_one_function_cannot_be_coupled():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_two_classes_equal_the_binary_model_of_twice_the_variance():
+@pytest.mark.parametrize(
+    ("n_chains", "n_draws"), [(2, 400), pytest.param(4, 500, marks=pytest.mark.slow)]
+)
+def test_two_classes_equal_the_binary_model_of_twice_the_variance(n_chains, n_draws):
     rng = np.random.default_rng(0)
     X = rng.uniform(-2.0, 2.0, (8, 1))
     y = (X[:, 0] > 0.3).astype(int)
@@ -190,7 +193,8 @@ def test_two_classes_equal_the_binary_model_of_twice_the_variance():
         model = MCMCGaussianProcessClassifier(
             kernel,
             n_warmup=50,
-            n_draws=500,
+            n_chains=n_chains,
+            n_draws=n_draws,
             min_ess=None,
             random_state=0,
             max_prediction_draws=2000,

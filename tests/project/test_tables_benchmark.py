@@ -291,6 +291,7 @@ def test_the_command_line(capsys, tmp_path):
     assert "unknown table 'no-such-table'" in capsys.readouterr().err
 
 
+@pytest.mark.second_stage
 def test_smoke(capsys):
     main(["--smoke"])
     page = capsys.readouterr().out

@@ -620,6 +620,7 @@ def fit_with_own_kernel(path):
     return model.fit(X, SIGNAL > 0.0)
 
 
+@pytest.mark.second_stage
 def test_another_process_knows_the_fit(tmp_path):
     model = fit_with_own_kernel(tmp_path)
     script = "import test_checkpoint as t; t.LatentFunctionsGibbs.iterate = None; "

@@ -10,11 +10,13 @@ import sys
 import threading
 import time
 import warnings
+from itertools import product
 from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
+from rotation import in_turn
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
@@ -303,9 +305,14 @@ def kind(request):
     return request.param
 
 
-@pytest.mark.parametrize("fails", ["write", "flush"])
-@pytest.mark.parametrize("after", [0, 2])
-@pytest.mark.parametrize("error", ERRORS, ids=repr)
+#: How many times the output works before, and what fails then.
+AFTER, FAILS = [0, 2], ["write", "flush"]
+
+
+@pytest.mark.parametrize(
+    ("error", "after", "fails"),
+    in_turn(product(ERRORS, AFTER, FAILS), len(ERRORS), ERRORS, AFTER, FAILS),
+)
 def test_output_that_fails_is_not_tried_again(kind, error, after, fails):
     with contextlib.redirect_stdout(Broken(error, after, fails)) as output:
         listener = terminal_progress(2)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
 from fast_kernels import FAST_KERNELS, inputs
 from problems import COMBINATIONS, LIKELIHOODS, make_model
+from rotation import in_turn
 from rounding import ELEMENTWISE, EPS
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, RationalQuadratic
@@ -232,7 +234,11 @@ def test_windows_of_the_metric(n_iterations, ends):
     assert _window_ends(n_iterations) == ends
 
 
-def test_slice_and_hamiltonian_sampling_agree():
+@pytest.mark.parametrize(
+    ("n_chains", "n_warmup", "n_draws"),
+    [(2, 100, 500), pytest.param(4, 200, 1000, marks=pytest.mark.slow)],
+)
+def test_slice_and_hamiltonian_sampling_agree(n_chains, n_warmup, n_draws):
     rng = np.random.default_rng(7)
     X = rng.uniform(-2.0, 2.0, (25, 1))
     y = np.sin(2.0 * X[:, 0]) + 0.3 * rng.standard_normal(25)
@@ -240,7 +246,10 @@ def test_slice_and_hamiltonian_sampling_agree():
     traces = [
         run_chains(
             model,
-            SamplerSettings("marginal", hamiltonian=hamiltonian, n_warmup=200, n_draws=1000),
+            SamplerSettings(
+                "marginal", hamiltonian=hamiltonian, n_warmup=n_warmup, n_draws=n_draws
+            ),
+            n_chains=n_chains,
             random_state=8,
         ).summary()
         for hamiltonian in (False, True)
@@ -255,6 +264,15 @@ def test_slice_and_hamiltonian_sampling_agree():
 X = np.random.default_rng(9).uniform(-2.0, 2.0, (30, 2))
 SHORT = {"n_chains": 2, "n_warmup": 60, "n_draws": 55, "random_state": 0}
 SHORTER = {**SHORT, "n_warmup": 10, "n_draws": 10}
+TARGETS = {
+    MCMCGaussianProcessClassifier: X[:, 0] > 0.2,
+    MCMCGaussianProcessRegressor: X[:, 0] + 0.1 * X[:, 1],
+}
+TAKE_HMC = {
+    "default": None,
+    "squared exponential": 1.5 * RBF(1.0),
+    "rational quadratic": 1.5 * RationalQuadratic(),
+}
 
 
 class NoGradient(RBF):
@@ -267,20 +285,18 @@ class NoGradient(RBF):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("kernel", [None, 1.5 * RBF(1.0), 1.5 * RationalQuadratic()])
-def test_estimators_take_hmc_and_continue_it(kernel):
-    target = {
-        MCMCGaussianProcessClassifier: X[:, 0] > 0.2,
-        MCMCGaussianProcessRegressor: X[:, 0] + 0.1 * X[:, 1],
-    }
-    for estimator, y in target.items():
-        model = estimator(kernel, hyperparameter_update="hmc", **SHORT)
-        whole = model.fit(X, y).trace_.theta
-        part = estimator(kernel, hyperparameter_update="hmc", warm_start=True, **SHORT)
-        part.set_params(n_draws=30).fit(X, y)
-        part.set_params(n_draws=55).fit(X, y)
-        np.testing.assert_array_equal(part.trace_.theta, whole)
-        assert (model.trace_.moved > _fewest_moves(SHORT["n_draws"])).all()
+@pytest.mark.parametrize(
+    ("kernel", "estimator"), in_turn(product(TAKE_HMC, TARGETS), 2, TAKE_HMC, TARGETS)
+)
+def test_estimators_take_hmc_and_continue_it(kernel, estimator):
+    kernel, y = TAKE_HMC[kernel], TARGETS[estimator]
+    model = estimator(kernel, hyperparameter_update="hmc", **SHORT)
+    whole = model.fit(X, y).trace_.theta
+    part = estimator(kernel, hyperparameter_update="hmc", warm_start=True, **SHORT)
+    part.set_params(n_draws=30).fit(X, y)
+    part.set_params(n_draws=55).fit(X, y)
+    np.testing.assert_array_equal(part.trace_.theta, whole)
+    assert (model.trace_.moved > _fewest_moves(SHORT["n_draws"])).all()
 
 
 def test_chains_keep_moving_after_a_long_warm_up():

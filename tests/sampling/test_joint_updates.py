@@ -178,7 +178,7 @@ INVARIANT = [
 
 # tests/statistics/test_invariance.py has every likelihood with `joint-post`, and
 # tests/covariance/test_structures.py the other representations on grids.
-@pytest.mark.parametrize(("representation", "name", "kernel", "options"), one_in(2, INVARIANT))
+@pytest.mark.parametrize(("representation", "name", "kernel", "options"), one_in(4, INVARIANT))
 def test_iteration_leaves_joint_distribution_invariant(representation, name, kernel, options):
     model = model_on_grid(name, KERNELS[kernel])
     assert is_invariant(model, transition(representation, **options), seed=0)
@@ -257,7 +257,11 @@ _PSEUDO = GridPseudoPosterior.__init__
     ("representation", "fault"),
     [
         ("fixed", (GridFactor, "log_normal", _without_log_determinant)),
-        (0.5, (GridPseudoPosterior, "__init__", _flat_pseudo_posterior)),
+        pytest.param(
+            0.5,
+            (GridPseudoPosterior, "__init__", _flat_pseudo_posterior),
+            marks=pytest.mark.slow,  # among the faults above it shows by default
+        ),
     ],
 )
 def test_forgotten_determinants_are_rejected(representation, fault, monkeypatch):
@@ -308,6 +312,8 @@ def dense_summary():
     return summary_of(False, "post-site")
 
 
+# tests/covariance/test_grids.py and tests/statistics/test_exact_posteriors.py show it by default.
+@pytest.mark.slow
 @pytest.mark.parametrize("representation", ["joint-post", 1.0])
 def test_posterior_agrees_with_the_dense_one(representation, dense_summary):
     summary = summary_of(True, representation)

@@ -276,5 +276,5 @@ def test_hamiltonian_trajectories(fault, monkeypatch):
     model = make_model(LIKELIHOODS["logit"].make(), priors=BENT)
     settings = SamplerSettings("collapsed", n_latent_updates=1, hamiltonian=True)
     # Steps of four times the size that chains begin with, and a quarter of their number.
-    transition = iterations(settings, n=4, step_size=0.4)
+    transition = iterations(settings, n=8, step_size=0.4)
     assert is_invariant(model, transition, seed=0) == (fault == "none")
