@@ -7,7 +7,6 @@ latent values integrated out as far as possible (Vehtari, Mononen, Tolvanen, Siv
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -66,10 +65,8 @@ def left_out_along_lines(
     sites = sites._replace(precisions=[f.usable_precisions(each) for f, each in pairs])
 
     def densities(draw: int, places: Array) -> tuple[Array, Array]:
-        # Coupled likelihoods remember what they are conditional on, and draws run in threads.
-        own = rows._replace(group=[copy.copy(one) for one in rows.group])
         return Lines(
-            own,
+            rows,
             [f.latent(draw) for f in functions],
             [f.deviation(draw) for f in functions],
             [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 
@@ -102,15 +101,20 @@ class SoftmaxClass(BernoulliLogit):
 
         The group has one likelihood for each class.
         """
+        at_rows = [self._at_observations(np.asarray(latent, dtype=float)) for latent in latents]
+        own = np.empty_like(at_rows[0])
         labels = self._labels(group)
-        at_rows = [self._at_observations(latent) for latent in latents]
-        peak = functools.reduce(np.maximum, at_rows)
-        own, total = np.zeros_like(peak), np.zeros_like(peak)
-        for label, latent in enumerate(at_rows):  # arrays of all classes would leave the cache
-            below = latent - peak
-            np.copyto(own, below, where=labels == label)
-            total += np.exp(below, out=below)
-        return self._weighted(own - np.log(total, out=total))
+        for label, latent in enumerate(at_rows):
+            rows = np.flatnonzero(labels == label)
+            own[..., rows] = latent[..., rows]
+        total, below = np.zeros_like(own), np.empty_like(own)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for latent in at_rows:  # arrays of all classes would leave the cache
+                np.subtract(latent, own, out=below)
+                total += np.exp(below, out=below)
+        if not math.isfinite(total.sum()):  # an overflow, or NaN
+            return self._weighted(own - logsumexp(at_rows, axis=0))
+        return self._weighted(np.negative(np.log(total, out=total), out=total))
 
     def curvatures(
         self, group: Sequence[Likelihood], latents: Sequence[NDArray], params: Params = ()

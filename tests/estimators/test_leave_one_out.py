@@ -158,25 +158,34 @@ def by_dense_quadrature(model, group, traces, draw):
 
 
 @pytest.mark.parametrize("name", ALONG_LINES)
-def test_density_along_lines_is_the_dense_one(name, fitted):
-    """The rule is refined until that leaves less than some 1e-4."""
+def test_density_along_lines_is_the_dense_one(name, fitted, monkeypatch):
+    """By default up to some 1e-3; exactly, where the rule is refined until nothing changes."""
     model = fitted(name)
     found = left_out_rows(model, N_DRAWS)
-    for part, group, traces in zip(found, model._observed.groups, model._traces, strict=True):
+    monkeypatch.setattr(_lines, "_LARGEST_CHANGE", 1e-4)
+    monkeypatch.setattr(_lines, "_LARGEST_CHANGE_OF_RATIO", 1e-4)
+    monkeypatch.setattr(_lines, "_LOWEST_END", 16.0)
+    monkeypatch.setattr(_lines, "_RANGE_BELOW_PEAK", 18.0)
+    exact = left_out_rows(model, N_DRAWS)
+    parts = zip(found, exact, model._observed.groups, model._traces, strict=True)
+    for part, exact_part, group, traces in parts:
         for draw in (0, 7):
-            expected = by_dense_quadrature(model, group, traces, draw)
-            np.testing.assert_allclose(part.all_copies[draw], expected[0], rtol=0, atol=5e-4)
-            np.testing.assert_allclose(part.one_copy[draw], expected[1], rtol=0, atol=5e-4)
+            all_copies, one_copy = by_dense_quadrature(model, group, traces, draw)
+            np.testing.assert_allclose(exact_part.all_copies[draw], all_copies, rtol=0, atol=1e-5)
+            np.testing.assert_allclose(exact_part.one_copy[draw], one_copy, rtol=0, atol=1e-5)
+            np.testing.assert_allclose(part.all_copies[draw], all_copies, rtol=0, atol=5e-3)
+            np.testing.assert_allclose(part.one_copy[draw], one_copy, rtol=0, atol=5e-3)
 
 
 @pytest.mark.parametrize("name", ["logit, weights", "softmax, weights", "Poisson, grid"])
 def test_adaptive_quadrature_is_the_same(name, fitted, monkeypatch):
     model = fitted(name)
     expected = left_out_rows(model, N_DRAWS)
-    monkeypatch.setattr(_lines, "_N_NODES", (3,))  # too few for every row
+    monkeypatch.setattr(_lines, "_N_REFINEMENTS", 0)
+    monkeypatch.setattr(_lines, "_LOWEST_END", math.inf)  # no row has such ends
     for found, other in zip(left_out_rows(model, N_DRAWS), expected, strict=True):
-        np.testing.assert_allclose(found.all_copies, other.all_copies, rtol=0, atol=5e-4)
-        np.testing.assert_allclose(found.one_copy, other.one_copy, rtol=0, atol=5e-4)
+        np.testing.assert_allclose(found.all_copies, other.all_copies, rtol=0, atol=5e-3)
+        np.testing.assert_allclose(found.one_copy, other.one_copy, rtol=0, atol=5e-3)
 
 
 def test_rows_in_pieces_are_the_same(fitted, monkeypatch):
@@ -412,7 +421,9 @@ def differences_from_refits(name):
     inputs = np.sort(rng.uniform(0.0, 6.0, 30))[:, np.newaxis]
     y = draw(np.sin(1.5 * inputs[:, 0]), rng)
     long = {"n_chains": 4, "n_warmup": 200, "n_draws": 500, "min_ess": None}
-    estimate = clone(model).set_params(**long, random_state=0).fit(inputs, y).loo()
+    # The errors of the one fit do not cancel in means over the rows: it has more draws.
+    longer = {**long, "n_draws": 2000, "max_prediction_draws": None, "random_state": 0}
+    estimate = clone(model).set_params(**longer).fit(inputs, y).loo()
     refits, errors = [], []
     for row in range(len(y)):
         others = np.arange(len(y)) != row
