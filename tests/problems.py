@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from skgpmcmc._covariance import GridStructure
+from skgpmcmc._covariance import GridStructure, LowRankStructure
 from skgpmcmc._grid import Grid
 from skgpmcmc._model._model import LatentGaussianModel
 from skgpmcmc.likelihoods import (
@@ -119,11 +119,13 @@ REPRESENTATIONS = [
     "surr-ep",
     "post-ep",
     "joint-post",
+    "joint-ep",
     0.5,
 ]
 
-#: `joint-post` needs a covariance on a grid.
-REPRESENTATIONS_OF_DENSE = [name for name in REPRESENTATIONS if name != "joint-post"]
+#: Trajectories of latent variables need a covariance on a grid, or one with inducing points.
+JOINT = ["joint-post", "joint-ep"]
+REPRESENTATIONS_OF_DENSE = [name for name in REPRESENTATIONS if name not in JOINT]
 
 COMBINATIONS = [
     (name, representation)
@@ -146,6 +148,8 @@ PRIORS = {
 
 #: Four points, for representations that need a covariance on a grid.
 GRID = Grid((np.array([0.0, 1.0]), np.array([0.0, 0.7])))
+#: Inducing points: fewer than the rows of `X_SMALL`, and one of them a row.
+POINTS = np.array([X_SMALL[1], [1.6, 0.6]])
 #: Of one precision, as the warm-up finds them.
 SITES_ON_GRID = Sites(np.full(4, 4.0), np.array([2.0, -1.0, 4.0, 0.5]))
 
@@ -165,6 +169,8 @@ def make_model_for(representation, likelihood: Likelihood, kernel=None, priors=N
     """Return a model of which the representation can be used."""
     if representation == "joint-post":
         options = {"X": GRID.points(), "structure": GridStructure(GRID), **options}
+    if representation == "joint-ep":
+        options = {"structure": LowRankStructure(POINTS), **options}
     return make_model(likelihood, kernel, priors, **options)
 
 

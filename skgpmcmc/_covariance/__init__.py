@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from ._base import AnyPseudoPosterior, Covariance, Factor, PseudoPosteriorWithVariances
+from ._base import (
+    AnyPseudoPosterior,
+    Covariance,
+    Factor,
+    PosteriorCoordinates,
+    PseudoPosteriorWithVariances,
+)
 from ._cross import CrossCovariance, CrossCovariances
 from ._dense import DenseCovariance, KernelCovariance
 from ._dense_structure import DenseStructure, make_covariance
@@ -50,6 +56,7 @@ __all__ = [
     "LowRankPseudoPosterior",
     "LowRankStructure",
     "NoiseSplit",
+    "PosteriorCoordinates",
     "PseudoPosterior",
     "PseudoPosteriorFactory",
     "PseudoPosteriorWithVariances",

@@ -78,6 +78,32 @@ class PseudoPosteriorWithVariances(AnyPseudoPosterior, Protocol):
         """Return the diagonal of L U^-T U^-1 L^T, the variances of the latent variables."""
 
 
+class PosteriorCoordinates(Protocol):
+    """Coordinates eta of latent variables, with sites exp(-w x^2 / 2 + r x) of x = f - m.
+
+    N(f; m, K) times the sites is Z times the density of f that standard normal eta give.
+
+    Attributes
+    ----------
+    log_evidence : float
+        log Z.
+    """
+
+    log_evidence: float
+
+    def deviation(self, eta: Array) -> Array:
+        """Return f - m."""
+
+    def coordinates(self, deviation: Array, factor: Any, rng: np.random.Generator) -> Array:
+        """Return eta given f - m: where there are more coordinates than values, one at random."""
+
+    def gradient(self, eta: Array, score: Array) -> PseudoPosteriorGradient:
+        """Return the gradient of score . (f - m) + log Z - eta . eta / 2, score held fixed.
+
+        That along the residual is the one along r, for a mean m that r depends on.
+        """
+
+
 #: The form in which a covariance keeps its square root.
 F = TypeVar("F", bound=Factor)
 
@@ -107,8 +133,10 @@ class PseudoPosteriorGradient(NamedTuple):
     ----------
     theta : ndarray of shape (n_kernel_parameters,)
         Along the logarithms of the kernel's free hyperparameters.
-    eta, residual : ndarray of shape (n,)
-        Along eta and r.
+    eta : ndarray of shape (n_coordinates,)
+        Along eta.
+    residual : ndarray of shape (n,)
+        Along r.
     """
 
     theta: Array
@@ -224,6 +252,31 @@ class Covariance(ABC, Generic[F]):
             If this covariance has no such gradient.
         """
         raise MissingCapabilityError("only the covariance of a grid has a gradient of its root.")
+
+    def posterior_coordinates(
+        self, theta: Array, precision: Array, residual: Array, current: F
+    ) -> PosteriorCoordinates | None:
+        """Return coordinates of the latent variables at theta; None where they are not finite.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_kernel_parameters,)
+            As in `factor`.
+        precision, residual : ndarray of shape (n,)
+            w, at least zero, and r of the sites.
+        current : Factor
+            The factor that stays valid; coordinates given before do not.
+
+        Raises
+        ------
+        MissingCapabilityError
+            If this covariance has none.
+        """
+        raise MissingCapabilityError("only covariances through inducing points have coordinates.")
+
+    def factor_at(self, coordinates: Any) -> F | None:
+        """Return the factor of K where the last coordinates are; None where there is none."""
+        raise MissingCapabilityError("only covariances through inducing points have coordinates.")
 
     def noisy_factor(self, theta: Array, noise: Array, current: F) -> F | None:
         """Return the factor of K + diag(noise) at theta, or None where there is none.

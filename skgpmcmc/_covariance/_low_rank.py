@@ -14,6 +14,7 @@ import numpy as np
 from .. import _linalg
 from .._linalg import Array
 from ._base import Covariance, LogNormalGradient, moved_elements
+from ._low_rank_coordinates import LowRankCoordinates
 from ._low_rank_factor import (
     Columns,
     LowRankFactor,
@@ -74,6 +75,25 @@ class LowRankCovariance(Covariance[LowRankFactor]):
     def factor_beside(self, theta: Array, current: LowRankFactor) -> LowRankFactor | None:
         """Return the factor of K at theta, beside one that may have noise."""
         return self._build(theta, self._columns_at(theta, current), 0.0)
+
+    def posterior_coordinates(
+        self, theta: Array, precision: Array, residual: Array, current: LowRankFactor
+    ) -> LowRankCoordinates | None:
+        """Return coordinates at theta; see `Covariance.posterior_coordinates`."""
+        self.n_constructions += bool(moved_elements(theta, current))
+        columns, amplitude = self._columns_at(theta, current), self._kernel.amplitude(theta)
+        made = None
+        if columns is not None and 0.0 < amplitude < math.inf:
+            made = LowRankCoordinates.at(
+                theta, columns, amplitude, self.jitter, precision, residual
+            )
+        if made is None:
+            self.n_failures += 1
+        return made
+
+    def factor_at(self, coordinates: LowRankCoordinates) -> LowRankFactor | None:
+        """Return the factor of K at the last coordinates; see `Covariance.factor_at`."""
+        return self._build(coordinates.theta, coordinates.columns, 0.0)
 
     def kept_latents(
         self, factor: LowRankFactor, latent: Array, mean: float, rng: np.random.Generator

@@ -176,6 +176,12 @@ class LowRankFactor:
         inner = _linalg.solve_lower(self.lower, (vector / self.diagonal) @ self.columns.values)
         return _linalg.solve_lower(self.lower, inner, transpose=True)
 
+    def draw_inner(self, deviation: Array, rng: np.random.Generator) -> Array:
+        """Draw v given f - m = s (A v + D^1/2 e), with v and e standard normal."""
+        normal = rng.standard_normal(len(self.lower))
+        inner = _linalg.solve_lower(self.lower, normal, transpose=True)
+        return self.explain(deviation) / self.scale + inner
+
     def draw_points(self, deviation: Array, rng: np.random.Generator) -> Array:
         """Draw u - m at the points given f - m = s (A v + D^1/2 e), where u - m = s L v.
 

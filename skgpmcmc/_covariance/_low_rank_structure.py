@@ -56,7 +56,7 @@ class LowRankStructure(CovarianceStructure):
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"any precisions", "marginal variances", "added noise"}
+        {"any precisions", "marginal variances", "added noise", "posterior coordinates"}
     )
 
     keeps_latents: ClassVar[bool] = False

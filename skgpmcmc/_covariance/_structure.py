@@ -29,7 +29,8 @@ class CovarianceStructure(ABC):
         - ``"marginal variances"``: `marginal_variance` of pseudo-posteriors;
         - ``"added noise"``: `noisy_factor`, `factor_beside` and, where `has_gradient` says so,
           `log_normal_gradient`;
-        - ``"pseudo-posterior gradient"``: `pseudo_posterior_gradient`.
+        - ``"pseudo-posterior gradient"``: `pseudo_posterior_gradient`;
+        - ``"posterior coordinates"``: `posterior_coordinates` and `factor_at`.
     keeps_latents : bool
         Whether draws keep the latent variables themselves, or others; see `kept_inputs`.
     alternatives : tuple of CovarianceStructure

@@ -135,10 +135,9 @@ class Chain:
         n_adapted = n_warmup - n_approximate
         path_length = self.settings.path_length
         self.trajectories = Trajectories(self.representation, path_length, n_adapted, tuner)
-        self._adaptations = {n_approximate, n_warmup // 4, n_warmup // 2, n_warmup}
-        if self.representation.updates_latents_jointly:
-            # Step sizes belong to the coordinates: these do not change at the end.
-            self._adaptations = {3 * n_warmup // 10, 6 * n_warmup // 10}
+        self._adaptations = {n_warmup * share // 100 for share in self.representation.adapted_at}
+        if not self.representation.updates_latents_jointly:
+            self._adaptations.add(n_approximate)
 
     def warm_up_again(self, n_warmup: int) -> None:
         """Begin another warm-up, which goes on from what the last one has learnt."""
@@ -184,7 +183,8 @@ class Chain:
         if settings.proposal is not None and len(workspace.layout):
             check_proposal(settings.proposal, chain.state.theta)
         chain.update_latents(_N_FIRST_UPDATES)
-        if chain.representation.updates_latents_jointly:
+        chain.state = chain.representation.first_state(chain.state, rng)
+        if chain.representation.needs_close_start:
             chain._approach(0 if theta is not None else _N_OTHER_STARTS)
         return chain
 
@@ -232,6 +232,7 @@ class Chain:
             held, theta = self.representation, np.median(self._visited, axis=0)
             if held.adaptation is not None:
                 held.adaptation.adapt(self.state, theta, held.prepare)
+                self.state = held.first_state(self.state, self._rng)
             self._visited.clear()
 
     def end_warm_up(self) -> None:

@@ -103,6 +103,8 @@ def propose_theta(conditional: Conditional, proposal: Proposal, rng: np.random.G
 # steps are small. Trajectories that move latent variables need more: short ones would stay where f
 # is flat, and never reach the bulk of the posterior.
 _MOST_STEPS, _MOST_WARM_UP_STEPS, _MOST_WARM_UP_STEPS_WITH_LATENTS = 50, 10, 25
+# No trajectory turns latent variables further in one step.
+_LARGEST_ANGLE = 0.5 * math.pi
 # Trajectories have failed if their recent acceptance rate is lower. The target is 0.7.
 _LOWEST_ACCEPTANCE = 0.3
 # The fewest trajectories with one metric before their acceptance rate is judged.
@@ -140,12 +142,14 @@ class Trajectories:
         self._free = representation.free
         self._priors = [workspace.layout.priors[i] for i in self._free]
         self._path_length = representation.path_length if path_length is None else path_length
-        n_latent = 0
-        self._most_warm_up_steps = _MOST_WARM_UP_STEPS
-        if representation.updates_latents_jointly:
-            n_latent = workspace.model.n_latent
-            self._most_warm_up_steps = _MOST_WARM_UP_STEPS_WITH_LATENTS
-        self.tuner = HamiltonianTuner(len(self._free) + n_latent, n_warmup, previous)
+        self._most_warm_up_steps = (
+            _MOST_WARM_UP_STEPS_WITH_LATENTS
+            if representation.updates_latents_jointly
+            else _MOST_WARM_UP_STEPS
+        )
+        self.tuner = HamiltonianTuner(
+            len(self._free), n_warmup, previous, representation.first_scale
+        )
 
     @cached_property
     def _coordinates(self) -> NormalCoordinates:
@@ -161,11 +165,13 @@ class Trajectories:
         length = self._path_length * rng.uniform(0.5, 1.5)
         most_steps = self._most_warm_up_steps if adapt else _MOST_STEPS
         n_steps = max(1, min(most_steps, round(length / tuner.step_size)))
-        result = hamiltonian_step(evaluate, start, tuner.step_sizes, n_steps, rng)
+        result = hamiltonian_step(
+            evaluate, start, tuner.step_sizes, n_steps, rng, min(tuner.step_size, _LARGEST_ANGLE)
+        )
         if result.moved:
             conditional.accept()
         if adapt:
-            tuner.record(result.point.value, result.acceptance)
+            tuner.record(result.point.value[: len(self._free)], result.acceptance)
 
     def failed(self) -> bool:
         """Return whether recent trajectories have failed.

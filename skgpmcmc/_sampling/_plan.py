@@ -28,10 +28,14 @@ def plan(model: LatentGaussianModel, settings: SamplerSettings) -> LatentGaussia
     """
     representation = settings.representation
     structure = usable_structure(representation, model.likelihood, model.structure)
-    needs_gradient = settings.hamiltonian and representation_class(representation).has_gradient
+    kind = representation_class(representation)
+    always = kind.updates_latents_jointly
+    needs_gradient = kind.has_gradient and (settings.hamiltonian or always)
     if needs_gradient and not structure.has_gradient(model.kernel, model.X[:2]):
+        what = f"representation={representation!r}" if always else "hamiltonian=True"
         raise ValueError(
-            f"hamiltonian=True needs a kernel that returns its gradient with eval_gradient=True; "
-            f"{model.kernel} does not. Set hamiltonian=False."
+            f"{what} needs a kernel that returns its gradient with eval_gradient=True; "
+            f"{model.kernel} does not. "
+            + ("Use another representation." if always else "Set hamiltonian=False.")
         )
     return model.with_structure(structure)

@@ -92,7 +92,7 @@ def pays(grid: Grid, n_rows: int, update: Any) -> bool:
 
 #: Representations that "auto" stands for where the covariance is dense, the best ones first.
 PREFERRED_FOR_NUMBERS = ("marginal", "collapsed", "surr-site")
-PREFERRED_FOR_COUNTS = ("post-ep",)
+PREFERRED_FOR_COUNTS = ("joint-ep", "post-ep")
 # Link -> up to how many hyperparameters of the kernel a sweep of slices around sites mixes about
 # as fast as auxiliary variables do, and several times faster where a line separates the classes
 # (`benchmarks.bench_representations`).
@@ -122,11 +122,18 @@ def preferred_for_classes(
     """
     few = n_hyperparameters <= _FEW_HYPERPARAMETERS[link] and structure.keeps_latents
     sites_first = few and multi_class != "softmax" and update != "hmc"
-    return ("post-ep", "collapsed") if sites_first else ("collapsed", "post-ep")
+    rest = ("post-ep", "collapsed") if sites_first else ("collapsed", "post-ep")
+    # Sites of a class would be those of the other classes' latent functions at one moment.
+    return rest if multi_class == "softmax" else ("joint-ep", *rest)
 
 
 def auto_representation(
-    preferred: Sequence[str], update: Any, likelihood: Likelihood, structure: CovarianceStructure
+    preferred: Sequence[str],
+    update: Any,
+    likelihood: Likelihood,
+    structure: CovarianceStructure,
+    kernel: Kernel,
+    rows: Any,
 ) -> str:
     """Return the representation that "auto" stands for.
 
@@ -140,10 +147,21 @@ def auto_representation(
         Of the observations.
     structure : CovarianceStructure
         Of the covariance.
+    kernel : Kernel
+        Of the latent functions.
+    rows : array-like
+        A few rows that the kernel takes.
     """
     if supports(structure, representation_class("joint-post")):
         return "joint-post" if update in ("auto", "hmc") else "prior-white"
-    return first_usable(preferred, likelihood, structure)
+    is_fast = update == "auto" and structure.has_fast_gradient(kernel, rows)
+    may_follow = is_fast or (update == "hmc" and structure.has_gradient(kernel, rows))
+    names = [
+        name
+        for name in preferred
+        if may_follow or not representation_class(name).updates_latents_jointly
+    ]
+    return first_usable(names, likelihood, structure)
 
 
 # First iterations of the warm-up that find the bulk of the posterior.
@@ -202,8 +220,11 @@ def follows_trajectories(
         If ``"hmc"`` is asked for, and the representation or the kernel has no gradient, or
         anything else for a representation that only moves along trajectories.
     """
-    if representation_class(representation).updates_latents_jointly:
+    kind = representation_class(representation)
+    if kind.updates_latents_jointly:
         _check_trajectories(update, representation)
+        if kind.has_gradient:
+            _check_kernel_gradient(f"representation={representation!r}", structure, kernel, rows)
         return True
     if update == "hmc":
         _check_gradient(representation, likelihood, structure, kernel, rows)
@@ -296,8 +317,14 @@ def _check_gradient(
             "'joint-post' too (see the Notes of MCMCCoxProcessRegressor). Or use "
             "hyperparameter_update='auto'."
         )
+    _check_kernel_gradient("hyperparameter_update='hmc'", structure, kernel, rows)
+
+
+def _check_kernel_gradient(
+    what: str, structure: CovarianceStructure, kernel: Kernel, rows: Any
+) -> None:
     if not structure.has_gradient(kernel, rows):
         raise ValueError(
-            f"hyperparameter_update='hmc' needs a kernel that returns its gradient with "
-            f"eval_gradient=True; {kernel} does not. Use hyperparameter_update='auto'."
+            f"{what} needs a kernel that returns its gradient with eval_gradient=True; {kernel} "
+            "does not. Use representation='auto' and hyperparameter_update='auto'."
         )

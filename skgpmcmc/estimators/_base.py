@@ -371,11 +371,10 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
                 f"called with theta and a generator; got the class {update.__name__}. "
                 "Give an instance of it."
             )
-        representation = self.representation
+        rows, representation = self.X_train_[:2], self.representation
         if representation == "auto":
             names = self._preferred_representations(kernel, structure)
-            representation = auto_representation(names, update, likelihood, structure)
-        rows = self.X_train_[:2]
+            representation = auto_representation(names, update, likelihood, structure, kernel, rows)
         hamiltonian = follows_trajectories(
             update, representation, likelihood, structure, kernel, rows
         )

@@ -72,14 +72,17 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
     representation : str or float, default="auto"
         What is held fixed while the hyperparameters move: ``"collapsed"`` (auxiliary
         variables, with the latent function integrated out), ``"post-ep"``, ``"surr-ep"``,
-        ``"surr-site"``, ``"post-site"``, ``"prior-white"``, ``"fixed"``, or the variance of
-        constant surrogate noise. ``"auto"`` is ``"post-ep"`` if the kernel has at most 4
-        hyperparameters (9 with the probit link), and for the probit link if `sample_weight` is
-        not whole numbers; otherwise, for softmax, and if `hyperparameter_update` is ``"hmc"``,
-        it is ``"collapsed"``.
+        ``"surr-site"``, ``"post-site"``, ``"prior-white"``, ``"fixed"``, the variance of
+        constant surrogate noise; or, with inducing points, ``"joint-ep"``: nothing, the latent
+        function moves along with the hyperparameters. ``"auto"`` is ``"joint-ep"`` with
+        inducing points, but for softmax, if trajectories can be followed fast (as
+        ``hyperparameter_update="auto"`` says). Elsewhere it is ``"post-ep"`` if the kernel has
+        at most 4 hyperparameters (9 with the probit link), and for the probit link if
+        `sample_weight` is not whole numbers; otherwise, for softmax, and if
+        `hyperparameter_update` is ``"hmc"``, it is ``"collapsed"``.
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
         Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
-        representations "marginal" and "collapsed" and kernels that have a gradient (a
+        representations "collapsed" and "joint-ep" (always) and kernels that have a gradient (a
         chain whose trajectories fail in the warm-up goes on with slices); or a
         Metropolis-Hastings proposal: a callable that takes the vector theta and a generator,
         and returns the proposed vector and log q(old; new) - log q(new; old). ``"auto"`` is

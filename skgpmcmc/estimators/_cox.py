@@ -64,15 +64,18 @@ class MCMCCoxProcessRegressor(CountPredictions):
         with a normal prior around log(total count / total exposure), sd 2.
     representation : str or float, default="auto"
         What is held fixed while the hyperparameters move: ``"post-ep"`` (what
-        ``"auto"`` means, but for grids), ``"post-site"``, ``"post-taylor"``, ``"surr-ep"``,
-        ``"surr-site"``, ``"surr-taylor"``, ``"prior-white"``, ``"fixed"``, the variance of
-        constant surrogate noise; for negative binomial counts ``"collapsed"``: auxiliary
-        variables, with the latent function integrated out; or, on grids, ``"joint-post"``:
-        nothing, the latent function moves along with the hyperparameters. See Notes for grids.
+        ``"auto"`` means, but for grids and inducing points), ``"post-site"``,
+        ``"post-taylor"``, ``"surr-ep"``, ``"surr-site"``, ``"surr-taylor"``,
+        ``"prior-white"``, ``"fixed"``, the variance of constant surrogate noise; for negative
+        binomial counts ``"collapsed"``: auxiliary variables, with the latent function
+        integrated out; or, on grids, ``"joint-post"``, and with inducing points ``"joint-ep"``:
+        nothing, the latent function moves along with the hyperparameters. ``"auto"`` is
+        ``"joint-ep"`` with inducing points if trajectories can be followed fast (as
+        ``hyperparameter_update="auto"`` says). See Notes for grids.
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
         Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
-        representations "joint-post" (always) and "collapsed" and kernels that have a gradient (a
-        chain whose trajectories fail in the warm-up goes on with slices); or a
+        representations "joint-post" and "joint-ep" (always) and "collapsed" and kernels that have
+        a gradient (a chain whose trajectories fail in the warm-up goes on with slices); or a
         Metropolis-Hastings proposal: a callable that takes the vector theta and a generator,
         and returns the proposed vector and log q(old; new) - log q(new; old). ``"auto"`` is
         ``"hmc"`` for these representations if the kernel is a constant times a squared

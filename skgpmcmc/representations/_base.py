@@ -140,9 +140,15 @@ class Representation(ABC):
         trajectories.
     path_length : float
         Mean length of the trajectories, in posterior standard deviations.
+    first_scale : float
+        Guess of the hyperparameters' posterior standard deviations, in those of their priors.
     approximates_posterior : bool
         Whether states have a pseudo-posterior close to the posterior of f given theta, so
         that f is best updated around it rather than around its prior.
+    needs_close_start : bool
+        Whether a chain must first come close to the data by other moves.
+    adapted_at : tuple of int
+        Per cent of the warm-up after which `adaptation` finds new quantities.
     requires : tuple of str
         Capabilities that it needs: of the likelihood those in `LIKELIHOOD_CAPABILITIES` of
         `_registry`, of the covariance those of `CovarianceStructure`.
@@ -154,7 +160,10 @@ class Representation(ABC):
     has_gradient: ClassVar[bool] = False
     updates_latents_jointly: ClassVar[bool] = False
     path_length: ClassVar[float] = 1.5
+    first_scale: ClassVar[float] = 1.0
     approximates_posterior: ClassVar[bool] = False
+    needs_close_start: ClassVar[bool] = False
+    adapted_at: ClassVar[tuple[int, ...]] = (25, 50, 100)
     requires: ClassVar[tuple[str, ...]] = ()
     adaptation: Adaptation | None = None
 
@@ -172,6 +181,10 @@ class Representation(ABC):
     def free(self) -> NDArray[np.intp]:
         """Elements of theta that may move while the other variables are held fixed."""
         return np.arange(len(self.workspace.layout))
+
+    def first_state(self, state: LatentState, rng: np.random.Generator) -> LatentState:
+        """Return where a chain starts, given a state with any latent variables."""
+        return state
 
     def begin(self, state: LatentState, rng: np.random.Generator) -> bool:
         """Draw the variables that are held fixed through a whole iteration, at its beginning.

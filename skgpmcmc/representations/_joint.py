@@ -94,6 +94,10 @@ class JointRepresentation(PseudoPosteriorRepresentation):
     """
 
     updates_latents_jointly = True
+    # Trajectories fail where f is flat or far from the data.
+    needs_close_start = True
+    # Step sizes belong to the coordinates: these do not change at the end.
+    adapted_at = (30, 60)
     requires = ("pseudo-posterior gradient",)
     # Twice the length for theta alone: with hundreds of latent variables the steps are small.
     path_length = 3.0

@@ -207,7 +207,7 @@ class PosteriorTaylor(PosteriorRepresentation):
         super().__init__(workspace, TaylorSiteRule(workspace.likelihood, clip_precision))
 
 
-class _PropagatedSites(Adaptation):
+class PropagatedSites(Adaptation):
     """Sites of expectation propagation at one theta.
 
     Parameters
@@ -258,12 +258,12 @@ class PropagatedRepresentation(PseudoPosteriorRepresentation):
 
     approximates_posterior = True
     requires = ("any precisions", "marginal variances")
-    adaptation: _PropagatedSites
+    adaptation: PropagatedSites
 
     def __init__(self, workspace: Workspace, bound: Bound) -> None:
         rule = FrozenSiteRule(workspace.likelihood, bound)
         super().__init__(workspace, rule)
-        self.adaptation = _PropagatedSites(rule, workspace, self._factory)
+        self.adaptation = PropagatedSites(rule, workspace, self._factory)
 
     def prepare(self, state: LatentState, current: LatentState | None = None) -> bool:
         """Set the sites and factor the pseudo-posterior; find the sites here if there are none."""

@@ -18,6 +18,7 @@ from ._base import Representation
 from ._collapsed import CollapsedRepresentation, MarginalRepresentation
 from ._direct import FixedRepresentation, PriorWhiteRepresentation
 from ._joint import JointRepresentation
+from ._joint_propagated import JointPropagated
 from ._pseudo_posterior import (
     PosteriorPropagated,
     PosteriorSite,
@@ -42,6 +43,7 @@ REPRESENTATIONS: dict[str, type[Representation]] = {
     "marginal": MarginalRepresentation,
     "collapsed": CollapsedRepresentation,
     "joint-post": JointRepresentation,
+    "joint-ep": JointPropagated,
 }
 
 #: Capability -> a call that raises a MissingCapabilityError if the likelihood lacks it.
@@ -64,6 +66,7 @@ STRUCTURE_CAPABILITIES: dict[str, str] = {
         "the only estimator that uses grids: the rows must take up at least half of a Cartesian "
         "grid, and the kernel must be a constant times a squared exponential, without white noise."
     ),
+    "posterior coordinates": "only a covariance through inducing points can be used with it.",
 }
 
 _DENSE = DenseStructure()

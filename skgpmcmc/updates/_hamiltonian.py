@@ -60,8 +60,14 @@ def hamiltonian_step(
     step_sizes: Array,
     n_steps: int,
     rng: np.random.Generator,
+    angle: float = 0.0,
 ) -> HamiltonianResult:
     """Update a vector by one Hamiltonian trajectory; leaves exp(log_density) invariant.
+
+    Elements that are close to standard normal come last: they and their momenta turn by an angle,
+    which solves the Hamiltonian of a standard normal distribution exactly, and only the rest of
+    their gradient changes the momenta. Steps then are as large as that rest allows, however many
+    elements there are.
 
     Parameters
     ----------
@@ -71,11 +77,13 @@ def hamiltonian_step(
     point : Point
         Where the trajectory begins.
     step_sizes : ndarray
-        Step size of each element, positive.
+        Step sizes of the first elements, positive; of all of them, or the others turn.
     n_steps : int
         Leapfrog steps.
     rng : numpy.random.Generator
         Source of randomness.
+    angle : float
+        By which the other elements turn in each step.
 
     Returns
     -------
@@ -84,7 +92,8 @@ def hamiltonian_step(
 
     References
     ----------
-    Neal (2011), MCMC using Hamiltonian dynamics, Figure 2.
+    Neal (2011), MCMC using Hamiltonian dynamics, Figure 2; for elements that turn, Shahbaba, Lan,
+    Johnson and Neal (2014), Split Hamiltonian Monte Carlo, section 3.
 
     Examples
     --------
@@ -100,20 +109,36 @@ def hamiltonian_step(
     momentum = rng.standard_normal(point.value.shape)
     level = rng.standard_exponential()
     start_energy = point.log_density - 0.5 * float(momentum @ momentum)
+    kicks = np.concatenate([step_sizes, np.full(len(momentum) - len(step_sizes), angle)])
+    turns = slice(len(step_sizes), None)
     current = point
-    momentum = momentum + 0.5 * step_sizes * point.gradient
+    momentum = momentum + 0.5 * kicks * _force(point, turns)
     for step in range(n_steps):
-        proposed = evaluate(current.value + step_sizes * momentum)
+        value = current.value + kicks * momentum
+        value[turns], momentum[turns] = _turned(current.value[turns], momentum[turns], angle)
+        proposed = evaluate(value)
         if proposed is None or not np.isfinite(proposed.gradient).all():
             return HamiltonianResult(point, 0.0, False)
         current = proposed
         last = step == n_steps - 1
-        momentum = momentum + (0.5 if last else 1.0) * step_sizes * current.gradient
+        momentum = momentum + (0.5 if last else 1.0) * kicks * _force(current, turns)
     change = current.log_density - 0.5 * float(momentum @ momentum) - start_energy
     if not change > -level:  # also for NaN
         acceptance = math.exp(min(change, 0.0)) if change == change else 0.0
         return HamiltonianResult(point, acceptance, False)
     return HamiltonianResult(current, math.exp(min(change, 0.0)), True)
+
+
+def _force(point: Point, turns: slice) -> Array:
+    """Return the gradient, without that of a standard normal density for elements that turn."""
+    force = point.gradient.copy()
+    force[turns] += point.value[turns]
+    return force
+
+
+def _turned(value: Array, momentum: Array, angle: float) -> tuple[Array, Array]:
+    cosine, sine = math.cos(angle), math.sin(angle)
+    return cosine * value + sine * momentum, cosine * momentum - sine * value
 
 
 class HamiltonianTuner:
@@ -130,6 +155,8 @@ class HamiltonianTuner:
         Length of the warm-up. The last of it adapts the step size to the last metric.
     previous : HamiltonianTuner, optional
         Of an earlier warm-up, whose metric and step size are the first ones.
+    first_scale : float
+        Of all elements, until the metric is estimated.
 
     Attributes
     ----------
@@ -146,9 +173,14 @@ class HamiltonianTuner:
     """
 
     def __init__(
-        self, size: int, n_iterations: int, previous: HamiltonianTuner | None = None
+        self,
+        size: int,
+        n_iterations: int,
+        previous: HamiltonianTuner | None = None,
+        first_scale: float = 1.0,
     ) -> None:
-        self._scales: Array = np.ones(size) if previous is None else previous._scales.copy()
+        first_scales = np.full(size, first_scale)
+        self._scales: Array = first_scales if previous is None else previous._scales.copy()
         self._n_recorded = 0
         self._window_ends = _window_ends(n_iterations)
         first = _FIRST_STEP_SIZE * max(size, 1) ** -0.25

@@ -153,7 +153,7 @@ def test_trajectories_are_of_the_posterior(monkeypatch):
     model, chain = _start(hamiltonian=True)
     seen = []
 
-    def record(evaluate, point, step_sizes, n_steps, rng):
+    def record(evaluate, point, step_sizes, n_steps, rng, angle):
         seen.append((point, evaluate(point.value + np.array([0.3, -0.2, 0.1, 0.4]))))
         return HamiltonianResult(point, 1.0, False)
 

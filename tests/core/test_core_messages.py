@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from problems import LIKELIHOODS, make_model
+from problems import JOINT, LIKELIHOODS, make_model
 from scipy import stats
 from sklearn.gaussian_process.kernels import (
     RBF,
@@ -129,14 +129,14 @@ def test_proposals_are_checked_by_the_settings(proposal):
 
 @pytest.mark.parametrize("representation", [*REPRESENTATIONS, 0.5])
 def test_trajectories_need_a_gradient(representation):
-    if representation in ("marginal", "collapsed", "joint-post"):
+    if representation in ("marginal", "collapsed", *JOINT):
         assert SamplerSettings(representation, hamiltonian=True).hamiltonian
         return
     with pytest.raises(ValueError, match="hamiltonian=True needs a representation") as error:
         SamplerSettings(representation, hamiltonian=True)
     message = str(error.value)
     assert repr(representation) in message
-    assert "'marginal', 'collapsed', 'joint-post'" in message
+    assert "'marginal', 'collapsed', 'joint-post', 'joint-ep'" in message
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,14 @@ def test_traces_of_a_model_made_anew_are_taken(trace):
 
 
 @pytest.mark.parametrize(
-    ("name", "representation"), in_turn(COMBINATIONS, 2, list(LIKELIHOODS), REPRESENTATIONS)
+    ("name", "representation"),
+    in_turn(
+        # With points draws do not keep f, and the check has less to go by.
+        [case for case in COMBINATIONS if case[1] != "joint-ep"],
+        2,
+        list(LIKELIHOODS),
+        REPRESENTATIONS,
+    ),
 )
 def test_every_trace_is_of_its_model(name, representation):
     # Every second one, in turn, with a mean that is integrated out; not on grids.

@@ -10,7 +10,10 @@ from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_score
 
 from skgpmcmc import MCMCCoxProcessRegressor
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.second_stage,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 
 SHORT = {"n_chains": 1, "n_warmup": 2, "n_draws": 4, "random_state": 0}
 X = np.arange(4.0)[:, None]

@@ -24,7 +24,10 @@ from sklearn.multioutput import MultiOutputRegressor
 
 from skgpmcmc import MCMCCoxProcessRegressor
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.second_stage,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 
 SHORT = {"n_chains": 2, "n_warmup": 8, "n_draws": 8, "random_state": 0}
 MODEL = MCMCCoxProcessRegressor(**SHORT)

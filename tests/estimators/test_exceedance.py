@@ -13,6 +13,8 @@ from skgpmcmc import (
     MCMCGaussianProcessRegressor,
 )
 
+pytestmark = pytest.mark.second_stage
+
 SHORT = {"n_chains": 2, "n_warmup": 10, "n_draws": 15, "random_state": 0}
 N = 18
 X = np.linspace(0.0, 5.0, N)[:, None]

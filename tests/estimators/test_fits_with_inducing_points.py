@@ -175,6 +175,7 @@ def fit_with_ten_points(estimator):
 
 @each_estimator
 @pytest.mark.usefixtures("short_pilots")
+@pytest.mark.second_stage
 def test_points_are_chosen_among_the_rows(estimator):
     model = fit_with_ten_points(estimator)
     assert model.n_inducing_ == len(model.inducing_points_) == 10
@@ -214,6 +215,7 @@ def test_auto_takes_points_for_many_rows(estimator, monkeypatch):
     ("n_chains", "n_warmup", "n_draws"),
     [(2, 100, 400), pytest.param(4, 150, 400, marks=pytest.mark.slow)],
 )
+@pytest.mark.second_stage
 def test_posterior_with_many_points_is_that_of_the_exact_model(n_chains, n_warmup, n_draws):
     """40 points among 60 rows of a smooth function."""
     length = {"n_chains": n_chains, "n_warmup": n_warmup, "n_draws": n_draws, "min_ess": None}
@@ -329,7 +331,7 @@ def test_a_grid_is_used_only_without_points():
     for n_inducing, expected in [("auto", None), (None, None), (15, 15)]:
         model = MCMCCoxProcessRegressor(n_inducing=n_inducing, **SHORT_LENGTH).fit(cells, y)
         assert model.n_inducing_ == expected
-        assert model.representation_ == ("post-ep" if expected else "joint-post")
+        assert model.representation_ == ("joint-ep" if expected else "joint-post")
 
 
 @pytest.mark.parametrize(

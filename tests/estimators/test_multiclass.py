@@ -75,6 +75,7 @@ def test_weights_are_copies(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.second_stage
 def test_warm_start_continues_the_chains(mode):
     X, y = flowers(10)
     options = {"multi_class": mode, "min_ess": None, **SHORT}
@@ -118,6 +119,7 @@ def test_draws_do_not_depend_on_how_chains_run(mode):
             np.testing.assert_array_equal(a.latent, b.latent)
 
 
+@pytest.mark.second_stage
 def test_copies_predict_the_same():
     X, y = flowers(5)
     options = {**SHORT, "n_draws": 200, "min_ess": None}
@@ -131,6 +133,7 @@ def test_copies_predict_the_same():
     assert len(pickle.dumps(model)) < 1.2 * draws + 300_000
 
 
+@pytest.mark.second_stage
 def test_scikit_learn_tools():
     X, y = flowers(5)
     kernel = ConstantKernel() * RBF(1.0)

@@ -20,7 +20,10 @@ from sklearn.preprocessing import StandardScaler
 
 from skgpmcmc import MCMCGaussianProcessRegressor
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.second_stage,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 
 SHORT = {"n_chains": 2, "n_warmup": 5, "n_draws": 6, "random_state": 0}
 RNG = np.random.default_rng(0)

@@ -39,7 +39,10 @@ from skgpmcmc import (
     MCMCGaussianProcessRegressor,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.second_stage,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 
 SHORT = {"n_chains": 2, "n_warmup": 8, "n_draws": 10, "random_state": 0}
 ESTIMATORS = {

@@ -21,7 +21,10 @@ from skgpmcmc._prediction import _dense
 from skgpmcmc._prediction._conditional import Conditional
 from skgpmcmc.likelihoods.predictive import _normal, _poisson
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.second_stage,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 
 SHORT = {
     "n_chains": 2,

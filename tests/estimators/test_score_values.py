@@ -13,7 +13,10 @@ from skgpmcmc import (
 )
 from skgpmcmc._prediction import _dense
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.second_stage,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 
 SHORT = {"n_chains": 2, "n_warmup": 8, "n_draws": 8, "random_state": 0}
 N = 11

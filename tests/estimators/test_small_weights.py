@@ -15,7 +15,10 @@ from sklearn.preprocessing import StandardScaler
 
 from skgpmcmc import MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.second_stage,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 
 N = 30
 X = np.vstack([INPUTS + 0.01 * i for i in range(5)])

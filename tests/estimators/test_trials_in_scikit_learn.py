@@ -23,7 +23,10 @@ from sklearn.preprocessing import StandardScaler
 from skgpmcmc import MCMCGaussianProcessClassifier
 from skgpmcmc.displays import PredictiveDisplay
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.second_stage,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 
 SHORT = {"n_chains": 2, "n_warmup": 8, "n_draws": 8, "random_state": 0}
 RNG = np.random.default_rng(0)

@@ -43,6 +43,8 @@ from skgpmcmc.representations._site_rules import (
     floor_precision,
 )
 
+pytestmark = pytest.mark.second_stage
+
 BOUNDED = ["surr-site", "surr-taylor", "post-site", "post-taylor", "surr-ep", "post-ep"]
 
 N = 8

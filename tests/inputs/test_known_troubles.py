@@ -20,7 +20,10 @@ from skgpmcmc.core import LatentGaussianModel, SamplerSettings, run_chains
 from skgpmcmc.diagnostics import mcse_mean
 from skgpmcmc.likelihoods import BernoulliLogit, Gaussian, Poisson
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.second_stage,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 
 SHORT = {"n_chains": 2, "n_warmup": 10, "n_draws": 10, "random_state": 0}
 

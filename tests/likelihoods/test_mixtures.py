@@ -452,6 +452,7 @@ BROAD = list(
     # Each variance, mean and exposure is in one of five that are tested by default.
     [pytest.param(*c, marks=pytest.mark.slow if i % 5 else []) for i, c in enumerate(BROAD)],
 )
+@pytest.mark.second_stage
 def test_counts_under_broad_rates_against_quadrature(variance, mean, exposure):
     mean *= np.sqrt(variance) / 1e3  # fewer deviations than the quadrature reaches
     moments, inside = (np.array([[mean]]), np.array([[variance]])), mean + np.log(exposure)
@@ -605,6 +606,7 @@ BLOCK_ERRORS = [(3, 3e-4), (2, 1e-4), (5, 5e-4), (4, 4e-4)]
 
 
 @pytest.mark.parametrize(("n_classes", "tolerance"), one_in(2, BLOCK_ERRORS))
+@pytest.mark.second_stage
 def test_softmax_error_of_200_blocks(n_classes, tolerance):
     mean, variance = softmax_problems(n_classes)
     expected = np.array([exact_softmax(m, v) for m, v in zip(mean.T, variance.T, strict=True)])

@@ -32,6 +32,7 @@ FITS = {
     "counts": (MCMCCoxProcessRegressor(**SETTINGS), COUNTS),
 }
 pytestmark = [
+    pytest.mark.second_stage,
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:sample_weight"),
 ]

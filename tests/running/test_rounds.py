@@ -60,6 +60,7 @@ def test_rounds_grow(model, ends, n_draws, thin):
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1e-9])
+@pytest.mark.second_stage
 def test_rounds_that_take_long_are_divided_and_change_no_draw(
     model, whole, ends, monkeypatch, seconds
 ):
@@ -82,6 +83,7 @@ def test_costs_do_not_depend_on_rounds(model, whole, monkeypatch):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.second_stage
 def test_listener_stops_chains_that_take_turns(model, whole, n_jobs):
     """All four have draws, on one core or two, when the last one is half-way."""
 

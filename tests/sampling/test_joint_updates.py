@@ -211,9 +211,10 @@ def _without_jacobian(coordinates, u, theta, slope):
     return value - float(np.log(np.abs(slope)).sum()), gradient
 
 
-def _always_accepts(evaluate, point, step_sizes, n_steps, rng):
-    momentum = rng.standard_normal(point.value.shape) + 0.5 * step_sizes * point.gradient
-    end = evaluate(point.value + 3.0 * step_sizes * momentum)
+def _always_accepts(evaluate, point, step_sizes, n_steps, rng, angle):
+    steps = np.concatenate([step_sizes, np.full(len(point.value) - len(step_sizes), angle)])
+    momentum = rng.standard_normal(point.value.shape) + 0.5 * steps * point.gradient
+    end = evaluate(point.value + 3.0 * steps * momentum)
     return HamiltonianResult(end or point, 1.0, end is not None)
 
 

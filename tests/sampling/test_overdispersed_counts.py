@@ -20,7 +20,10 @@ from skgpmcmc.likelihoods.predictive._logistic import (
 )
 from skgpmcmc.likelihoods.predictive._poisson import poisson_log_pmf, poisson_quantiles
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.second_stage,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 
 SHORT = {"n_chains": 2, "n_warmup": 20, "n_draws": 40, "random_state": 0}
 QUANTILES = [0.01, 0.05, 0.3, 0.5, 0.9, 0.999]

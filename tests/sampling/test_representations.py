@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from problems import (
     COMBINATIONS,
+    JOINT,
     LIKELIHOODS,
     REPEATED,
     REPRESENTATIONS_OF_DENSE,
@@ -307,9 +308,7 @@ REFERENCES = {
 
 
 def test_every_representation_has_a_reference():
-    assert (
-        {*REPRESENTATIONS, 0.5} - {"joint-post"} == set(REFERENCES) == set(REPRESENTATIONS_OF_DENSE)
-    )
+    assert {*REPRESENTATIONS, 0.5} - {*JOINT} == set(REFERENCES) == set(REPRESENTATIONS_OF_DENSE)
 
 
 # ---------------------------------------------------------------- densities
@@ -825,7 +824,7 @@ def test_unknown_name_lists_the_valid_ones(unknown):
     with pytest.raises(ValueError, match="representation must be one of") as error:
         check_representation(unknown, CASES["poisson"].make())
     assert repr(unknown) in str(error.value)
-    usable = set(REPRESENTATIONS) - {"marginal", "collapsed", "joint-post"}
+    usable = set(REPRESENTATIONS) - {"marginal", "collapsed", *JOINT}
     assert all(repr(name) in str(error.value) for name in usable)
     assert "marginal" not in str(error.value)
     assert "positive number" in str(error.value)

@@ -41,7 +41,7 @@ class WrongGradient(RBF):
         return matrix, -100.0 * gradient
 
 
-def rejects(evaluate, point, step_sizes, n_steps, rng):
+def rejects(evaluate, point, step_sizes, n_steps, rng, angle):
     evaluate(point.value)
     return HamiltonianResult(point, 0.0, False)
 

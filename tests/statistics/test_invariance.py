@@ -10,6 +10,7 @@ import pytest
 from joint_distribution import is_invariant, iterations
 from problems import (
     COMBINATIONS,
+    JOINT,
     LIKELIHOODS,
     REPRESENTATIONS,
     frozen_for,
@@ -49,9 +50,9 @@ UPDATES = {
 
 
 #: What has no such update: a proposal moves all hyperparameters, of which auxiliary variables hold
-#: the dispersion and `joint-post` the likelihood's own.
+#: the dispersion and trajectories of latent variables the likelihood's own.
 IMPOSSIBLE = {("negative-binomial", "collapsed", "metropolis")} | {
-    (name, "joint-post", "metropolis") for name in LIKELIHOODS
+    (name, joint, "metropolis") for name in LIKELIHOODS for joint in JOINT
 }
 
 
@@ -86,7 +87,7 @@ def test_everything_is_run_by_default_with_something():
 
 
 #: Of trajectories: so long that some of them are rejected, and few make a long way.
-STEP_SIZE = {"joint-post": 0.4}
+STEP_SIZE = {"joint-post": 0.4, "joint-ep": 0.9}
 
 
 def transition_for(representation, model, **options):
@@ -162,7 +163,7 @@ MEANS = {"zero-mean": {"mean": "zero"}, "collapsed-mean": {"collapse_mean": True
 @pytest.mark.parametrize(
     ("name", "representation", "options"),
     rotating(
-        [c for c in COMBINATIONS if c[0] in ("poisson", "gaussian-noise") and c[1] != "joint-post"],
+        [c for c in COMBINATIONS if c[0] in ("poisson", "gaussian-noise") and c[1] not in JOINT],
         MEANS,
         2,
     ),

@@ -175,6 +175,7 @@ def evaluations(monkeypatch):
 
 
 @pytest.mark.parametrize("representation", one_in(2, ["surr-site", "prior-white"]))
+@pytest.mark.second_stage
 def test_large_log_likelihood(representation, evaluations):
     kernel = ConstantKernel(10.0, (0.1, 1e4)) * RBF(1.0, (0.1, 10.0))
     X = np.linspace(0.0, 3.0, 20)[:, np.newaxis]

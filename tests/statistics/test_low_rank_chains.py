@@ -7,18 +7,16 @@ By default every second representation is tested with one likelihood, another on
 import numpy as np
 import pytest
 from joint_distribution import is_invariant, iterations
-from problems import COMBINATIONS, LIKELIHOODS, X_SMALL, frozen_for, make_model
+from problems import COMBINATIONS, JOINT, LIKELIHOODS, POINTS, frozen_for, make_model
 from rotation import one_in
 from test_exact_posteriors import DEFAULTS, PROBLEMS, X, assert_agree, exact_for, sample
-from test_invariance import HAMILTONIAN, KERNEL_PRIORS, KERNELS, MEANS
+from test_invariance import HAMILTONIAN, KERNEL_PRIORS, KERNELS, MEANS, STEP_SIZE
 
 from skgpmcmc._covariance import LowRankFactor, LowRankStructure
 from skgpmcmc._covariance._low_rank_factor import LowRankPseudoPosteriorFactory
 from skgpmcmc.core import SamplerSettings
 from skgpmcmc.likelihoods import Poisson
 
-#: Fewer than the rows, and one of them a row.
-POINTS = np.array([X_SMALL[1], [1.6, 0.6]])
 LOW_RANK = {"structure": LowRankStructure(POINTS)}
 USED = [c for c in COMBINATIONS if c[1] != "joint-post"]
 HAVE_GRADIENT = [c for c in COMBINATIONS if c[1] in ("marginal", "collapsed")]
@@ -42,8 +40,8 @@ def one_of_each(combinations, n=1):
 def test_iteration_leaves_joint_distribution_invariant(name, representation):
     model = make_model(LIKELIHOODS[name].make(), **LOW_RANK)
     settings = SamplerSettings(representation, n_latent_updates=1, whitened_updates=True)
-    frozen = frozen_for(representation, model)
-    assert is_invariant(model, iterations(settings, frozen), seed=10)
+    frozen, step_size = frozen_for(representation, model), STEP_SIZE.get(representation)
+    assert is_invariant(model, iterations(settings, frozen, step_size=step_size), seed=10)
 
 
 @pytest.mark.parametrize(("name", "representation"), one_of_each(HAVE_GRADIENT))
@@ -55,26 +53,38 @@ def test_hamiltonian_trajectories(name, representation):
 
 @pytest.mark.parametrize(
     ("kernel", "representation"),
-    one_in(2, zip(KERNELS, ["collapsed", "post-site", "surr-site"], strict=True)),
+    [
+        *one_in(2, zip(KERNELS, ["collapsed", "post-site", "surr-site"], strict=True)),
+        *one_in(2, [(kernel, "joint-ep") for kernel in KERNELS]),
+    ],
 )
 def test_kernels(kernel, representation):
     model = make_model(LIKELIHOODS["logit"].make(), KERNELS[kernel], KERNEL_PRIORS, **LOW_RANK)
     settings = SamplerSettings(representation, n_latent_updates=1, whitened_updates=True)
-    assert is_invariant(model, iterations(settings), seed=12)
+    frozen, step_size = frozen_for(representation, model), STEP_SIZE.get(representation)
+    assert is_invariant(model, iterations(settings, frozen, step_size=step_size), seed=12)
 
 
 @pytest.mark.parametrize(
     ("representation", "mean"),
-    one_in(
-        2,
-        [("marginal", "collapsed-mean"), ("post-ep", "collapsed-mean"), ("surr-site", "zero-mean")],
-    ),
+    [
+        *one_in(
+            2,
+            [
+                ("marginal", "collapsed-mean"),
+                ("post-ep", "collapsed-mean"),
+                ("surr-site", "zero-mean"),
+            ],
+        ),
+        ("joint-ep", "collapsed-mean"),
+        ("joint-ep", "zero-mean"),
+    ],
 )
 def test_mean_offset(representation, mean):
     model = make_model(LIKELIHOODS["gaussian-noise"].make(), **MEANS[mean], **LOW_RANK)
     settings = SamplerSettings(representation, n_latent_updates=1)
-    frozen = frozen_for(representation, model)
-    assert is_invariant(model, iterations(settings, frozen), seed=13)
+    frozen, step_size = frozen_for(representation, model), STEP_SIZE.get(representation)
+    assert is_invariant(model, iterations(settings, frozen, step_size=step_size), seed=13)
 
 
 def _half_of_the_determinant(factor, whitened):
@@ -128,6 +138,7 @@ def test_broken_transitions_are_rejected(control, monkeypatch):
     [
         pytest.param(*c, marks=[] if c[0] in ("poisson", "gaussian-noise") else pytest.mark.slow)
         for c in sorted(DEFAULTS)
+        if c[1] not in JOINT  # test_exact_posteriors.py has `joint-ep` with these points
     ],
 )
 def test_points_that_are_the_rows_agree_with_quadrature(name, representation):

@@ -244,7 +244,7 @@ def test_the_intact_transition_with_bounded_priors_is_accepted():
     assert is_invariant(model, iterations(settings), seed=0)
 
 
-def _accepts_every_trajectory(evaluate, point, step_sizes, n_steps, rng):
+def _accepts_every_trajectory(evaluate, point, step_sizes, n_steps, rng, angle):
     momentum = rng.standard_normal(point.value.shape) + 0.5 * step_sizes * point.gradient
     end = evaluate(point.value + 8.0 * step_sizes * momentum)
     return HamiltonianResult(end or point, 1.0, end is not None)

@@ -99,6 +99,7 @@ def assert_follow_priors(values, bounds=(0.0, np.inf)):
 
 
 @pytest.mark.parametrize("bounds", [(1e-5, 1e5), (0.4, 1.7)], ids=["", "cut"])
+@pytest.mark.second_stage
 def test_long_chain_follows_priors(bounds):
     assert_follow_priors(long_chain(make_model(bounds), "prior-white"), bounds)
 
