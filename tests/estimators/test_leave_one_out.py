@@ -273,7 +273,14 @@ POINTS = np.array([[0.0], [0.7], [1.6]])
 FIXED = ConstantKernel(2.0, "fixed") * RBF(1.0, "fixed")
 
 
-@pytest.mark.parametrize("kind", ["classes", "counts", "Student-t"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "classes",
+        pytest.param("counts", marks=pytest.mark.second_stage),
+        pytest.param("Student-t", marks=pytest.mark.second_stage),
+    ],
+)
 def test_exact_values_of_three_rows(kind):
     """Hyperparameters fixed: only f is averaged over, and the errors are those that it reports."""
     long = {"n_chains": 2, "n_warmup": 50, "n_draws": 300, "min_ess": None, "random_state": 0}
