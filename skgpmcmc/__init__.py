@@ -1,6 +1,7 @@
 """Gaussian processes whose covariance hyperparameters are integrated out, not optimised."""
 
 from ._version import __version__
+from .comparison import compare_models
 from .estimators import (
     MCMCCoxProcessRegressor,
     MCMCGaussianProcessClassifier,
@@ -15,4 +16,5 @@ __all__ = [
     "MCMCGaussianProcessRegressor",
     "MissingCapabilityError",
     "__version__",
+    "compare_models",
 ]

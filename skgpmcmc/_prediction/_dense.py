@@ -26,6 +26,8 @@ CHUNK_BYTES = 2**26
 CACHE_BYTES = 2**28
 # Relative to the diagonal. Noise keeps the covariance positive definite, mostly.
 _JITTER_BESIDE_NOISE = 1e-12
+# Of the variance of a value that is left out, what is f at least: less is rounding.
+_SMALLEST_SHARE = 1e-12
 # Numbers at a time for each pair of rows, measured: the kernel's call, the covariance and what is
 # taken off it, or the covariance, its eigenvectors and LAPACK's workspace.
 NUMBERS_PER_PAIR = 7
@@ -147,14 +149,14 @@ class PosteriorDraws:
             If they overflow.
         """
         for rows in self._row_chunks(len(X)):
-            mean, variance = self._of_each_draw(self._moments, X[rows], 2)
+            mean, variance = self.of_each_draw(self._moments, X[rows], 2)
             _check_no_overflow(self._kernel, rows.start, mean, variance)
             yield rows, mean, np.maximum(variance, 0.0, out=variance)
 
     def mean_chunks(self, X: Any) -> Iterator[tuple[slice, Array]]:
         """Yield rows of X, and the mean of f there given each draw; see `chunks`."""
         for rows in self._row_chunks(len(X)):
-            (mean,) = self._of_each_draw(self._means, X[rows], 1)
+            (mean,) = self.of_each_draw(self._means, X[rows], 1)
             _check_no_overflow(self._kernel, rows.start, mean)
             yield rows, mean
 
@@ -163,8 +165,8 @@ class PosteriorDraws:
         size = max(1, CHUNK_BYTES // (8 * effective_n_jobs(self.n_jobs) * max(self._values.shape)))
         return slices(n_rows, size)
 
-    def _of_each_draw(self, compute: Callable[[int, Any], Any], X: Any, n_results: int) -> Array:
-        """Return what a function of a draw and X returns, (n_results, n_draws, n_rows).
+    def of_each_draw(self, compute: Callable[[int, Any], Any], X: Any, n_results: int) -> Array:
+        """Return what a function of a draw and rows X returns, (n_results, n_draws, n_rows).
 
         In threads, which share the inputs. The work is in exponentials and products of blocks, of
         which BLAS' own threads gain nothing.
@@ -174,7 +176,7 @@ class PosteriorDraws:
         n_parts = 1 if n_at_once == 1 else min(_PARTS_OF_A_THREAD * n_at_once, len(self))
 
         def write(draws: Iterable[int]) -> None:
-            with np.errstate(over="ignore", invalid="ignore"):
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 for draw in draws:
                     results[:, draw] = compute(draw, X)
 
@@ -208,6 +210,43 @@ class PosteriorDraws:
         for part in (np.diagonal(covariance), covariance):  # the row at fault, if it is one
             _check_no_overflow(self._kernel, 0, mean, part)
         return mean, covariance
+
+    def latent(self, draw: int) -> Array:
+        """Return the values in one draw."""
+        return np.asarray(self._values[draw])
+
+    def deviation(self, draw: int) -> Array:
+        """Return the values in one draw without the mean offset."""
+        return np.asarray(self._values[draw] - self._mean[draw])
+
+    def usable_precisions(self, precision: Array) -> Array:
+        """Return precisions near the given ones that `covariance_given_sites` can do with."""
+        return precision
+
+    def covariance_given_sites(self, draw: int, precision: Array) -> Array:
+        """Return (K^-1 + W)^-1, the covariance of f under Gaussian sites of these precisions."""
+        kernel = self._cross.at(self.theta[draw, : self._kernel.n_dims]).kernel
+        lower = np.tril(self._factor(kernel, draw))
+        scaled = np.sqrt(precision)[:, np.newaxis] * lower
+        inner = np.array(scaled.T @ scaled, order="F")
+        np.fill_diagonal(inner, np.diagonal(inner) + 1.0)
+        _linalg.cholesky_in_place(inner)  # at least one in every direction
+        root = _linalg.solve_lower_matrix(inner, np.asfortranarray(lower.T))
+        return np.asarray(root.T @ root)
+
+    def left_out_moments(self, draw: int) -> tuple[Array, Array]:
+        """Return mean and variance of each f given the noisy values of all others.
+
+        Rasmussen and Williams (2006), equations 5.11 and 5.12, without the value's own noise.
+        """
+        assert self._noise is not None
+        kernel = self._cross.at(self.theta[draw, : self._kernel.n_dims]).kernel
+        inverse = _linalg.inverse_of_lower(self._factor(kernel, draw))
+        left_out = 1.0 / np.einsum("ij,ij->j", inverse, inverse)
+        residual = left_out * (inverse.T @ (inverse @ self.deviation(draw)))
+        # The jitter is noise too: where there is no other, it is all that is left.
+        variance = left_out - self._noise[draw]
+        return self._values[draw] - residual, np.maximum(variance, _SMALLEST_SHARE * left_out)
 
     def n_drawn(self, X: Any) -> int:
         """Return at how many rows of X functions are drawn, jointly."""

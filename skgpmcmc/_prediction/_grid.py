@@ -161,6 +161,16 @@ class GridPosteriorDraws(PosteriorDraws):
             covariance -= cross.T @ cross
         return mean, covariance
 
+    def usable_precisions(self, precision: Array) -> Array:
+        """Return the mean: with one precision at all points the eigenvectors stay the same."""
+        return np.full(precision.shape, precision.mean())
+
+    def covariance_given_sites(self, draw: int, precision: Array) -> Array:
+        """Return (K^-1 + w I)^-1; see `PosteriorDraws.covariance_given_sites`."""
+        _, factor = self._at(draw)
+        k = factor.scale**2 * factor.unit.values
+        return factor.unit.apply(k / (1.0 + precision[0] * k), np.eye(factor.n))
+
     def n_drawn(self, X: Any) -> int:
         """Return at how many rows of X functions are drawn: those that are no points."""
         return int((self._grid.locate(X) < 0).sum())

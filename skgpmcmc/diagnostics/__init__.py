@@ -24,11 +24,13 @@ Unlike in posterior and coda, "all equal" means exactly so, never "closer than a
 tolerance", and beyond rounding no diagnostic depends on the unit of the quantity.
 """
 
+from ._left_out import LooEstimate
 from ._spectral import ess_spectral
 from ._summary import SummaryTable, summarize
 from ._vehtari import ess_bulk, ess_mean, ess_tail, mcse_mean, rhat
 
 __all__ = [
+    "LooEstimate",
     "SummaryTable",
     "ess_bulk",
     "ess_mean",

@@ -1,7 +1,7 @@
 """R-hat, effective sample sizes and standard errors of split chains (Vehtari et al., 2021)."""
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
@@ -237,6 +237,28 @@ def mcse_means(draws: FloatArray) -> FloatArray:
         sd = np.ldexp(z.std(axis=(-2, -1), ddof=1), exponent[..., 0, 0])
         results[usable] = sd / np.sqrt(geyer_ess(split_halves(z)))
     return results
+
+
+def mcse_of_means(values: FloatArray, chains: NDArray[np.intp]) -> FloatArray:
+    """Return the Monte Carlo standard errors of means over draws.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_draws, n_means)
+        Ordered by chain, then by iteration.
+    chains : ndarray of int of shape (n_draws,)
+        Chain of each draw. Evenly spaced draws may be one more of some chains than of others: all
+        chains count as far as the shortest goes.
+
+    Returns
+    -------
+    mcse : ndarray of shape (n_means,)
+        See `mcse_mean`.
+    """
+    _, starts, counts = np.unique(chains, return_index=True, return_counts=True)
+    which = starts[:, np.newaxis] + np.arange(counts.min())
+    factor = np.sqrt(which.size / len(chains))
+    return np.asarray(factor * mcse_means(values[which]))
 
 
 def rhat_and_ess(draws: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -17,6 +17,7 @@ from .._linalg import Array, slices
 from .._messages import warn_user
 from .._prediction._averages import latent_exceedance
 from .._prediction._dense import CHUNK_BYTES, sample_latent
+from ..diagnostics._left_out import LeftOutDensities
 from ..exceptions import MissingCapabilityError
 from ..likelihoods._checks import check_quantiles
 from ..likelihoods.predictive._mixtures import normal_nodes, normal_quantiles
@@ -29,7 +30,7 @@ from ._inputs import (
     new_labels,
     new_vector,
 )
-from ._latent_predictions import LatentPredictions
+from ._leave_one_out import LeaveOneOut, shares_of_classes
 
 # For each draw; different draws have different nodes of one sequence.
 _N_QUANTILE_NODES = 8
@@ -37,7 +38,7 @@ _N_QUANTILE_NODES = 8
 _EachFunction = tuple[Array, ...]
 
 
-class ClassPredictions(ClassifierMixin, LatentPredictions):
+class ClassPredictions(ClassifierMixin, LeaveOneOut):
     """What a fitted classifier predicts; not for direct use."""
 
     _function_dimension = "class"
@@ -295,6 +296,11 @@ class ClassPredictions(ClassifierMixin, LatentPredictions):
                 )
                 samples = self._shares(latent, axis=0).reshape(n_classes, -1, latent.shape[3])
                 yield slice(rows.start + some.start, rows.start + some.stop), samples
+
+    def _of_all_groups(self, parts: list[LeftOutDensities]) -> LeftOutDensities:
+        if len(parts) == 1:
+            return parts[0]
+        return shares_of_classes(parts, np.searchsorted(self.classes_, self._observed.y))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, trials: Any = None) -> float:
         """Return the accuracy, the share of labels or trials that `predict` gets right.

@@ -24,11 +24,11 @@ from ._inputs import (
     interval_ends,
     new_vector,
 )
-from ._latent_predictions import LatentPredictions
+from ._leave_one_out import LeaveOneOut
 from ._rates import check_exposure, check_possible, deviance_reduction
 
 
-class CountPredictions(RegressorMixin, LatentPredictions):
+class CountPredictions(RegressorMixin, LeaveOneOut):
     """What a fitted Cox process predicts; not for direct use."""
 
     # Set by fit. The last two are the rate of all its rows, and their mean deviance from it.

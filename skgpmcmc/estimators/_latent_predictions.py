@@ -18,9 +18,10 @@ from .._prediction._dense import (
     likelihood_params,
 )
 from .._prediction._registry import FEWEST_DRAWS, draws_within_budget, posterior_draws
+from ..diagnostics._vehtari import mcse_of_means
 from ..likelihoods import Likelihood
 from ._base import BaseMCMCGaussianProcess
-from ._monte_carlo import describe_mcse, mcse_of_means, spread_rows
+from ._monte_carlo import describe_mcse, spread_rows
 
 
 class _Kept(NamedTuple):

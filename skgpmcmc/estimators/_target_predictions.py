@@ -25,10 +25,11 @@ from ._inputs import (
     interval_ends,
     new_vector,
 )
-from ._latent_predictions import LatentPredictions, check_one_uncertainty
+from ._latent_predictions import check_one_uncertainty
+from ._leave_one_out import LeaveOneOut
 
 
-class TargetPredictions(RegressorMixin, LatentPredictions):
+class TargetPredictions(RegressorMixin, LeaveOneOut):
     """What a fitted regressor predicts; not for direct use."""
 
     # Set by fit: the units in which the model is fitted, and the kernel's white noise.

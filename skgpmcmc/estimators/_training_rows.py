@@ -51,6 +51,21 @@ class Observed:
         n_rows = len(self.y)
         return np.arange(n_rows) if index is None else index[:n_rows]
 
+    def identity(self) -> dict[str, Any]:
+        """Return what makes log densities of rows comparable: the rows, and what was observed.
+
+        Numbers of rows count those in `fit`. Log densities of real numbers and log probabilities
+        of labels or counts are no more comparable than different numbers of trials are.
+        """
+        names = ("sample_weight", "trials")
+        is_real = self.groups[0][0].support == "real"
+        return {
+            "rows": self.numbers,
+            "y": self.y,
+            **{name: self.per_row.get(name) for name in names},
+            "kind": "numbers" if is_real else "classes or counts",
+        }
+
     def log_likelihoods(self, traces: Sequence[Sequence[Trace]]) -> list[Array]:
         """Return those of each group, (n_chains, n_draws, n_rows), given latents and parameters.
 

@@ -19,6 +19,9 @@ from ._sites import Sites
 
 Params = Sequence[float]
 
+# Of differences along latent values, where no more than a direction is wanted.
+_STEP = 1e-4
+
 
 class Likelihood(NewObservations, ABC):
     """Observations that depend on latent values one at a time.
@@ -289,13 +292,13 @@ class Likelihood(NewObservations, ABC):
         ----------
         group : sequence of Likelihood
             Those of the latent functions that the observations depend on, this one first.
-        latents : sequence of ndarray of shape (n_latent,)
+        latents : sequence of ndarray of shape (..., n_latent)
             Of each latent function.
         params : sequence of float
 
         Returns
         -------
-        ndarray of shape (n_obs,)
+        ndarray of shape (..., n_obs)
 
         Raises
         ------
@@ -309,7 +312,63 @@ class Likelihood(NewObservations, ABC):
             return values
         # Zero times minus infinity would be NaN.
         weights = self.sample_weight
-        return np.multiply(weights, values, where=weights > 0.0, out=np.zeros_like(weights))
+        return np.multiply(weights, values, where=weights > 0.0, out=np.zeros(values.shape))
+
+    def curvatures(
+        self, group: Sequence[Likelihood], latents: Sequence[NDArray], params: Params = ()
+    ) -> list[NDArray]:
+        """Minus the second derivative of the log likelihood along each latent value alone.
+
+        Parameters
+        ----------
+        group, latents, params
+            As for `log_likelihood_of_rows`.
+
+        Returns
+        -------
+        list of ndarray of shape (..., n_latent)
+            Of each latent function. Zero or larger where the likelihood is log-concave.
+
+        Raises
+        ------
+        MissingCapabilityError
+            For several latent functions, unless the class knows what they stand for.
+        """
+        curvatures = []
+        for number, (one, latent) in enumerate(zip(group, latents, strict=True)):
+            if len(group) > 1:
+                one.condition_on([*latents[:number], *latents[number + 1 :]])
+            curvatures.append(-one.derivatives(latent, params)[1])
+        return curvatures
+
+    def row_gradients(
+        self, group: Sequence[Likelihood], latents: Sequence[NDArray], params: Params = ()
+    ) -> NDArray:
+        """Direction in which each observation's log probability grows most, up to its length.
+
+        Parameters
+        ----------
+        group, latents, params
+            As for `log_likelihood_of_rows`.
+
+        Returns
+        -------
+        ndarray of shape (n_functions, ..., n_obs)
+            A component for each latent function, by differences unless a subclass knows better;
+            1 for a single latent function.
+        """
+        if len(group) == 1:
+            return np.ones((1, *np.shape(self._at_observations(latents[0]))))
+        gradients = []
+        for number, latent in enumerate(latents):
+            below, above = (
+                self.log_likelihood_of_rows(
+                    group, [*latents[:number], latent + step, *latents[number + 1 :]], params
+                )
+                for step in (-_STEP, _STEP)
+            )
+            gradients.append((above - below) / (2.0 * _STEP))
+        return np.array(gradients)
 
     def log_density_of_rows(
         self,

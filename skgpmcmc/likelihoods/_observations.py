@@ -165,6 +165,26 @@ class Observations:
         other.__dict__.update(self.__dict__)
         return other
 
+    def with_latent_of_each_row(self, n_rows: int) -> Self:
+        """Return the same observations, those of each row with a latent value of their own.
+
+        Parameters
+        ----------
+        n_rows : int
+            Observations are blocks of so many, one of each row.
+
+        Returns
+        -------
+        Likelihood
+        """
+        n_blocks = self.y.size // n_rows
+        other = self._copy()
+        other.n_latent = n_rows
+        other.latent_index = None if n_blocks == 1 else np.tile(np.arange(n_rows), n_blocks)
+        other._index_latents()
+        other._refresh()
+        return other
+
     def with_targets(self, y: NDArray) -> Self:
         """Return the same likelihood with other observations, which are not validated.
 

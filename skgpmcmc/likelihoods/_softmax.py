@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_softmax, logsumexp
+from scipy.special import logsumexp, softmax
 
 from ..exceptions import MissingCapabilityError
 from ._augmentation import GaussianGivenAuxiliaries, SiteLikelihood
@@ -101,10 +101,40 @@ class SoftmaxClass(BernoulliLogit):
 
         The group has one likelihood for each class.
         """
-        classes = np.argmax([likelihood.y for likelihood in group], axis=0)
-        at_rows = self._at_observations(np.stack(latents))
-        values = log_softmax(at_rows, axis=0)[classes, np.arange(len(classes))]
-        return self._weighted(values)
+        at_rows = [self._at_observations(np.asarray(latent, dtype=float)) for latent in latents]
+        own = np.empty_like(at_rows[0])
+        labels = self._labels(group)
+        for label, latent in enumerate(at_rows):
+            rows = np.flatnonzero(labels == label)
+            own[..., rows] = latent[..., rows]
+        total, below = np.zeros_like(own), np.empty_like(own)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for latent in at_rows:  # arrays of all classes would leave the cache
+                np.subtract(latent, own, out=below)
+                total += np.exp(below, out=below)
+        if not math.isfinite(total.sum()):  # an overflow, or NaN
+            return self._weighted(own - logsumexp(at_rows, axis=0))
+        return self._weighted(np.negative(np.log(total, out=total), out=total))
+
+    def curvatures(
+        self, group: Sequence[Likelihood], latents: Sequence[NDArray], params: Params = ()
+    ) -> list[NDArray]:
+        """Return p (1 - p), summed for each latent value; see `Likelihood.curvatures`."""
+        shares = softmax(self._at_observations(np.stack(latents)), axis=0)
+        return [self._sum_per_latent(self._weighted(p * (1.0 - p))) for p in shares]
+
+    def row_gradients(
+        self, group: Sequence[Likelihood], latents: Sequence[NDArray], params: Params = ()
+    ) -> NDArray:
+        """Return 1 - p for the row's class, and -p for all others; see `Likelihood`."""
+        shares = softmax(self._at_observations(np.stack(latents)), axis=0)
+        is_class = np.arange(len(group))[:, np.newaxis] == self._labels(group)
+        shape = (len(group), *(1,) * (shares.ndim - 2), is_class.shape[1])
+        return np.asarray(is_class.reshape(shape) - shares)
+
+    @staticmethod
+    def _labels(group: Sequence[Likelihood]) -> NDArray:
+        return np.argmax([likelihood.y for likelihood in group], axis=0)
 
     def log_density_of_rows(
         self,
@@ -114,7 +144,7 @@ class SoftmaxClass(BernoulliLogit):
         params: Params = (),
     ) -> NDArray:
         """Weighted log probability of each row's class given moments; see `Likelihood`."""
-        classes = np.argmax([likelihood.y for likelihood in group], axis=0)
+        classes = self._labels(group)
         # As so many draws, each of which has other nodes.
         moments = [
             np.repeat(self._at_observations(np.stack(each))[:, np.newaxis], _N_NODE_SETS, axis=1)

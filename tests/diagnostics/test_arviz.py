@@ -15,7 +15,10 @@ from skgpmcmc import (
     MCMCCoxProcessRegressor,
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
+    MissingCapabilityError,
 )
+from skgpmcmc._prediction import _left_out
+from skgpmcmc.estimators._left_out_rows import left_out_rows
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # ArviZ announces its next version
@@ -168,7 +171,7 @@ def fitted():
         if name not in cache:
             _, model, inputs, y, options = CASES[name]
             model.fit(inputs, y, **options)
-            cache[name] = model, model.to_arviz()
+            cache[name] = model, model.to_arviz("conditional")
         return cache[name]
 
     return get
@@ -311,6 +314,58 @@ def test_what_arviz_makes_of_it(name, fitted):
     assert np.isfinite(elpd(az.loo(data)))
 
 
+LEFT_OUT_BY_DEFAULT = ("logit, weights", "one-vs-rest", "softmax", "Gaussian, known noise, weights")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in LEFT_OUT_BY_DEFAULT else pytest.mark.second_stage)
+        for name in CASES
+    ],
+)
+def test_leave_one_out_log_likelihoods(name, fitted):
+    """All that differs by default: densities of rows given the others, of all draws."""
+    model, conditional = fitted(name)
+    data = model.to_arviz()
+    for group in ("posterior", "sample_stats", "observed_data", "constant_data"):
+        for variable in conditional[group].data_vars:
+            np.testing.assert_array_equal(data[group][variable], conditional[group][variable])
+    values = data["log_likelihood"]["y"]
+    assert values.dims == conditional["log_likelihood"]["y"].dims
+    parts = left_out_rows(model, SHORT["n_chains"] * SHORT["n_draws"])
+    expected = [part.all_copies.reshape(SHORT["n_chains"], -1, len(values.row)) for part in parts]
+    expected = expected[0] if len(parts) == 1 else np.stack(expected, axis=2)
+    np.testing.assert_array_equal(values, expected)
+    np.testing.assert_array_equal(model.to_arviz("leave-one-out")["log_likelihood"]["y"], values)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["logit", "binomial", "Student-t", "negative binomial"])
+def test_arviz_agrees_with_loo(name, fitted):
+    """Up to the length of the smoothed tail, which ArviZ takes from the hyperparameters."""
+    model, _ = fitted(name)
+    estimate = model.loo()
+    error = np.sqrt((estimate.mcse**2).sum())
+    assert abs(elpd(az.loo(model.to_arviz())) - estimate.elpd_loo) < error
+
+
+def test_too_many_rows_are_exported_given_the_latent_function(fitted, monkeypatch):
+    model, data = fitted("logit")
+    monkeypatch.setattr(_left_out, "_MOST_PAIRS", 20)
+    found = model.to_arviz()["log_likelihood"]["y"]
+    np.testing.assert_array_equal(found, data["log_likelihood"]["y"])
+    with pytest.raises(MissingCapabilityError, match="each of 18 rows with 9 latent values"):
+        model.to_arviz("leave-one-out")
+
+
+def test_kinds_of_log_likelihoods(fitted):
+    with pytest.raises(
+        ValueError, match="one of 'auto', 'leave-one-out', 'conditional'; got 'loo'"
+    ):
+        fitted("logit")[0].to_arviz("loo")
+
+
 def elpd(loo):
     """ArviZ 1.0 renamed it."""
     return float(loo.elpd if hasattr(loo, "elpd") else loo.elpd_loo)
@@ -325,9 +380,8 @@ def test_leave_one_out_is_that_of_gaussian_algebra():
     y = np.sin(2.0 * inputs[:, 0]) + 0.7 * rng.standard_normal(n)
     latent, variance = ConstantKernel(1.0, "fixed") * RBF(1.5, "fixed"), 0.5
     kernel = latent + WhiteKernel(variance, "fixed")
-    data = (
-        MCMCGaussianProcessRegressor(kernel, min_ess=None, random_state=0).fit(inputs, y).to_arviz()
-    )
+    model = MCMCGaussianProcessRegressor(kernel, min_ess=None, random_state=0).fit(inputs, y)
+    data = model.to_arviz("conditional")
     precision = np.linalg.inv(latent(inputs) + variance * np.eye(n))
     left_out = 1.0 / np.diag(precision)
     # Fourth moments of the ratios are finite if the posterior variances are below a quarter of
@@ -342,6 +396,8 @@ def test_leave_one_out_is_that_of_gaussian_algebra():
     assert error < 0.1
     assert abs(-np.log(ratios.mean(axis=0)).sum() - exact) < 4 * error
     assert abs(elpd(az.loo(data)) - exact) < 4 * error
+    # With f integrated out all weights are the same.
+    assert elpd(az.loo(model.to_arviz())) == pytest.approx(exact, abs=1e-5)
     # What a sum of in-sample densities would be is far from it.
     in_sample = np.log((1.0 / ratios).mean(axis=0)).sum()
     assert in_sample - exact > 8 * error

@@ -27,7 +27,7 @@ from skgpmcmc._running._chains import run_chains
 from skgpmcmc._sampling._latent_functions import LatentFunctionsGibbs
 from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.estimators import _inducing
-from skgpmcmc.estimators._reports import _functions_at_points
+from skgpmcmc.estimators._left_out_rows import functions_at_points
 from skgpmcmc.likelihoods import BernoulliLogit
 
 pytestmark = [
@@ -89,7 +89,7 @@ def test_arviz(fitted):
     assert np.isfinite(values).all()
     assert data["posterior"]["latent"].sizes["point"] == M
     np.testing.assert_array_equal(data["constant_data"]["X_train"], model._structure.points)
-    functions = _functions_at_points(model)
+    functions = functions_at_points(model)
     for number, draws in enumerate(functions):
         prior = np.zeros(12)
         for one in draws:
@@ -108,7 +108,7 @@ def test_arviz(fitted):
 def test_rows_of_numbers():
     estimator, y = FITS["numbers"]
     model = estimator.fit(X, y)
-    functions = _functions_at_points(model)
+    functions = functions_at_points(model)
     (found,) = model._observed.log_densities(model._traces, functions, model.X_train_)
     ((draws,),) = functions
     scaled = (y - model._y_mean) / model._y_scale
@@ -126,7 +126,7 @@ def test_rows_of_numbers():
 def test_rows_of_classes_that_share_a_likelihood():
     estimator, y = FITS["softmax"]
     model = estimator.fit(X, y)
-    functions = _functions_at_points(model)
+    functions = functions_at_points(model)
     (found,) = model._observed.log_densities(model._traces, functions, model.X_train_)
     (functions,) = functions
     normal = np.random.default_rng(1).standard_normal((20000, 3, 1))

@@ -12,8 +12,9 @@ from skgpmcmc import (
     MCMCGaussianProcessRegressor,
 )
 from skgpmcmc.diagnostics import mcse_mean
+from skgpmcmc.diagnostics._vehtari import mcse_of_means
 from skgpmcmc.estimators import _latent_predictions, _monte_carlo
-from skgpmcmc.estimators._monte_carlo import describe_mcse, mcse_of_means, spread_rows
+from skgpmcmc.estimators._monte_carlo import describe_mcse, spread_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

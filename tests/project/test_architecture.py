@@ -43,6 +43,7 @@ LAYERS = {
     "skgpmcmc._sampling": 5,
     "skgpmcmc._running": 6,
     "skgpmcmc.estimators": 7,
+    "skgpmcmc.comparison": 8,
     "skgpmcmc.core": 8,
     "skgpmcmc.displays": 8,
 }

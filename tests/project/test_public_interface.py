@@ -11,6 +11,7 @@ from pathlib import Path
 LIST = Path(__file__).with_name("public_interface.txt")
 MODULES = [
     "skgpmcmc",
+    "skgpmcmc.comparison",
     "skgpmcmc.core",
     "skgpmcmc.datasets",
     "skgpmcmc.diagnostics",

@@ -1,0 +1,242 @@
+"""Comparison of fitted models by their leave-one-out estimates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ._checks import shown
+from ._linalg import Array
+from .diagnostics import LooEstimate
+from .diagnostics._text_table import TextColumn, TextTable
+
+__all__ = ["ComparisonTable", "compare_models"]
+
+_MARK = "*"
+# A difference of fewer standard errors says little (Sivula, Magnusson, Matamoros and Vehtari 2020:
+# so does any difference below four).
+_CLEAR_DIFFERENCE, _N_CLEAR_ERRORS = 4.0, 2.0
+
+
+class ComparisonTable(TextTable):
+    """Models from best to worst: a dictionary that prints as a table.
+
+    Made by `compare_models`. Name of a model -> name of a column -> value, with the columns of
+    `arviz.compare`: ``rank`` (0 is the best), ``elpd_loo``, ``p_loo``, ``elpd_diff`` (how much less
+    than the best), ``weight`` (of the stacked predictive density), ``se`` of elpd_loo, ``dse`` of
+    elpd_diff, and ``warning``. `to_frame` makes it a DataFrame.
+    """
+
+    def _records(self) -> Mapping[str, Mapping[str, Any]]:
+        return self
+
+    def _text_columns(self) -> list[TextColumn]:
+        digits = {"weight": 2, "se": 2, "dse": 2}
+        columns = [TextColumn("", list(self))]
+        for name in list(next(iter(self.values()), {}))[:-1]:
+            values = [row[name] for row in self.values()]
+            n_digits = 0 if name == "rank" else digits.get(name, 1)
+            columns.append(TextColumn(name, [f"{v:.{n_digits}f}" for v in values], True))
+        marks = [_MARK if row["warning"] else "" for row in self.values()]
+        return [*columns, TextColumn("", marks)]
+
+    def _note(self) -> str:
+        notes = []
+        if any(row["warning"] for row in self.values()):
+            notes.append(f"{_MARK} Pareto k too large at some rows: see loo() of this model.")
+        if not self._is_clear():
+            notes.append(
+                f"The first two differ by less than {_CLEAR_DIFFERENCE:.0f}, or by less than "
+                f"{_N_CLEAR_ERRORS:.0f} dse: these rows do not tell which is better."
+            )
+        return "\n".join(notes)
+
+    def _is_clear(self) -> bool:
+        if len(self) < 2:
+            return True
+        second = list(self.values())[1]
+        enough = max(_CLEAR_DIFFERENCE, _N_CLEAR_ERRORS * second["dse"])
+        return bool(second["elpd_diff"] >= enough)
+
+
+def compare_models(models: Mapping[str, Any]) -> ComparisonTable:
+    """Rank fitted models by how well they predict rows that are left out, without fitting again.
+
+    They may differ in kernel, priors, likelihood and columns of X, but must have been fitted to the
+    same rows of the same y.
+
+    Parameters
+    ----------
+    models : mapping of str to estimator or LooEstimate
+        Name -> a fitted estimator, whose `loo` is called, or what that has returned.
+
+    Returns
+    -------
+    table : ComparisonTable
+        A dictionary, from best to worst, that prints as a table: ``table[name]["elpd_diff"]``;
+        ``table.to_frame()`` is a DataFrame.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two models, and for models of different rows, targets, weights or trials.
+    TypeError
+        For what is no mapping, or holds anything but models.
+
+    Warns
+    -----
+    UserWarning
+        If Pareto k says that the estimate of some row is not reliable.
+
+    Notes
+    -----
+    ``dse`` is the standard error of the difference of paired rows, mostly far below ``se``.
+    ``weight`` maximises the log score of the models' averaged predictive densities [1]_: a model
+    that adds nothing to a better one has weight 0.
+
+    References
+    ----------
+    .. [1] Y. Yao, A. Vehtari, D. Simpson, A. Gelman (2018). Using stacking to average Bayesian
+       predictive distributions. Bayesian Analysis 13(3).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
+    >>> from skgpmcmc import MCMCGaussianProcessRegressor, compare_models
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.linspace(0.0, 6.0, 30)[:, None]
+    >>> y = np.sin(2.0 * X[:, 0]) + 0.2 * rng.standard_normal(30)
+    >>> kernels = {"curve": ConstantKernel() * RBF(), "line": DotProduct()}
+    >>> models = {
+    ...     name: MCMCGaussianProcessRegressor(
+    ...         kernel + WhiteKernel(), n_warmup=100, n_draws=100, random_state=0
+    ...     ).fit(X, y)
+    ...     for name, kernel in kernels.items()
+    ... }
+    >>> table = compare_models(models)
+    >>> list(table), table["line"]["elpd_diff"] > 4.0 * table["line"]["dse"]
+    (['curve', 'line'], True)
+    """
+    if not isinstance(models, Mapping):
+        raise TypeError(
+            "models must be a dictionary, name -> fitted estimator, such as "
+            f'{{"smooth": model, "rough": other}}; got {shown(models)}.'
+        )
+    if len(models) < 2:
+        raise ValueError(f"models must hold at least two, to be compared; got {len(models)}.")
+    estimates = {str(name): _estimate(name, model) for name, model in models.items()}
+    _check_same_data(estimates)
+    names = sorted(estimates, key=lambda name: -estimates[name].elpd_loo)
+    weights = stacking_weights(np.column_stack([estimates[name].pointwise for name in names]))
+    best = estimates[names[0]]
+    rows = {}
+    for rank, (name, weight) in enumerate(zip(names, weights.tolist(), strict=True)):
+        estimate = estimates[name]
+        difference = best.pointwise - estimate.pointwise
+        rows[name] = {
+            "rank": rank,
+            "elpd_loo": estimate.elpd_loo,
+            "p_loo": estimate.p_loo,
+            "elpd_diff": float(difference.sum()),
+            "weight": weight,
+            "se": estimate.se,
+            "dse": math.sqrt(len(difference)) * float(difference.std()),
+            "warning": estimate.warning,
+        }
+    return ComparisonTable(rows)
+
+
+def stacking_weights(log_densities: Array) -> Array:
+    """Return the weights of the mixture of models with the largest log score.
+
+    Parameters
+    ----------
+    log_densities : ndarray of shape (n_rows, n_models)
+        Of each row under each model.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_models,)
+        At least zero, with the sum one.
+    """
+    n_models = log_densities.shape[1]
+    # One row's scale does not matter.
+    densities = np.exp(log_densities - log_densities.max(axis=1, keepdims=True))
+    start = np.full(n_models, 1.0 / n_models)
+
+    def loss(weights: Array) -> tuple[float, Array]:
+        mixture = np.maximum(densities @ weights, np.finfo(float).tiny)
+        return -float(np.log(mixture).mean()), -(densities / mixture[:, np.newaxis]).mean(axis=0)
+
+    found = minimize(
+        loss,
+        start,
+        jac=True,
+        method="SLSQP",
+        bounds=[(0.0, 1.0)] * n_models,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": np.ones_like},
+        options={"ftol": 1e-10, "maxiter": 500},
+    )
+    weights = np.clip(found.x, 0.0, 1.0)
+    return np.asarray(weights / weights.sum())
+
+
+def _estimate(name: Any, model: Any) -> LooEstimate:
+    """Return the estimate of a model, or of a fitted estimator."""
+    if hasattr(model, "elpd_loo"):
+        estimate: LooEstimate = model
+        return estimate
+    if isinstance(model, type) or not hasattr(model, "loo"):
+        raise TypeError(
+            f"models[{name!r}] must be a fitted estimator of skgpmcmc, or what its loo() returned; "
+            f"got {shown(model)}."
+        )
+    return model.loo()  # type: ignore[no-any-return]
+
+
+# What two models must share -> what is said where they do not.
+_SHARED = {
+    "rows": "were fitted to different rows",
+    "kind": "have densities and probabilities, which cannot be compared",
+    "y": "were fitted to different y",
+    "trials": "were fitted to different numbers of trials",
+    "sample_weight": "were fitted with different sample_weight",
+}
+
+
+def _check_same_data(estimates: Mapping[str, LooEstimate]) -> None:
+    """Raise a ValueError that names two models of different data, and where they differ."""
+    (first, reference), *others = estimates.items()
+    for name, estimate in others:
+        for key, fault in _SHARED.items():
+            one, two = reference.data.get(key), estimate.data.get(key)
+            if not _are_equal(one, two):
+                raise ValueError(
+                    f"models {first!r} and {name!r} {fault}{_where(one, two)}. Fit all to the same "
+                    "rows of the same y, in the same order."
+                )
+
+
+def _are_equal(one: Any, two: Any) -> bool:
+    return one is two or (np.shape(one) == np.shape(two) and bool(np.all(one == two)))
+
+
+def _where(one: Any, two: Any) -> str:
+    """Say how many rows there are, or in which the first difference is."""
+    if np.ndim(one) == 0 or np.ndim(two) == 0:
+        return f" ({_kind(one)} and {_kind(two)})"
+    if len(one) != len(two):
+        return f" ({len(one)} and {len(two)})"
+    row = int(np.argmax(np.asarray(one) != np.asarray(two)))
+    return f" (in row {row} of these, {one[row]} and {two[row]})"
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "none"
+    return str(value) if np.ndim(value) == 0 else "one for each row"

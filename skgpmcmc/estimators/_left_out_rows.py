@@ -1,0 +1,103 @@
+"""Log densities of the rows of a fitted estimator in each of its draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._linalg import Array
+from .._prediction._dense import evenly_spaced_draws, likelihood_params
+from .._prediction._left_out import (
+    LeftOut,
+    has_few_pairs,
+    left_out_along_lines,
+    left_out_of_gaussian,
+)
+from .._prediction._lines import RowsOfGroup
+from .._prediction._low_rank import LowRankPosteriorDraws
+from .._prediction._registry import posterior_draws, predictions_of
+from ..representations import is_usable
+from ._training_rows import Observed
+
+
+def log_likelihoods_of_rows(estimator: Any) -> list[Array]:
+    """Return those of each group, (n_chains, n_draws, n_rows), given what the draws keep."""
+    observed: Observed = estimator._observed
+    if estimator._structure.keeps_latents:
+        return list(observed.log_likelihoods(estimator._traces))
+    functions = functions_at_points(estimator)
+    return list(observed.log_densities(estimator._traces, functions, estimator.X_train_))
+
+
+def can_leave_out(estimator: Any) -> bool:
+    """Return whether `left_out_rows` raises no error."""
+    observed, structure = estimator._observed, estimator._structure
+    is_closed_form = is_usable("marginal", observed.groups[0][0], structure)
+    few = has_few_pairs(len(observed.y), len(estimator.X_train_))
+    return few or is_closed_form or not structure.keeps_latents
+
+
+def left_out_rows(estimator: Any, n_draws: int) -> list[LeftOut]:
+    """Return log densities of each row given draws and the other rows, of each group.
+
+    In the units of y. Rows of weight w are left out with all their copies.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    n_draws : int
+        At most as many draws are taken, evenly spread.
+
+    Raises
+    ------
+    MissingCapabilityError
+        If there are too many rows.
+    """
+    observed: Observed = estimator._observed
+    weights = observed.per_row.get("sample_weight")
+    copies = 1.0 if weights is None else weights
+    if not estimator._structure.keeps_latents:
+        which = evenly_spaced_draws(estimator._traces[0][0], n_draws)
+        functions = functions_at_points(estimator)
+        values = observed.log_densities(estimator._traces, functions, estimator.X_train_)
+        parts = [each.reshape(-1, each.shape[-1])[which] for each in values]
+        return [LeftOut(part, part / copies) for part in parts]
+    found = []
+    for group, traces in zip(observed.groups, estimator._traces, strict=True):
+        rows = RowsOfGroup(group, observed.places(), weights)
+        params = likelihood_params(traces[0], n_draws)
+        part = _left_out_of_group(estimator, traces, rows, params, n_draws)
+        base = observed.log_base
+        found.append(LeftOut(part.all_copies + copies * base, part.one_copy + base))
+    return found
+
+
+def _left_out_of_group(
+    estimator: Any, traces: Sequence[Any], rows: RowsOfGroup, params: Array, n_draws: int
+) -> LeftOut:
+    structure, kernel, X = estimator._structure, estimator._latent_kernel, estimator.X_train_
+    if is_usable("marginal", rows.group[0], structure):
+        given = kernel, structure.conditioned_on(X), traces[0], rows.group[0]
+        draws = predictions_of(structure).from_gaussian(*given, estimator._jitter, n_draws)
+        draws.n_jobs = estimator.n_jobs
+        return left_out_of_gaussian(draws, rows, params)
+    functions = [
+        posterior_draws(structure, kernel, X, trace, estimator._jitter, n_draws) for trace in traces
+    ]
+    for each in functions:
+        each.n_jobs = estimator.n_jobs
+    return left_out_along_lines(functions, rows, params)
+
+
+def functions_at_points(estimator: Any) -> list[list[LowRankPosteriorDraws]]:
+    """Return all draws of each latent function at the inducing points."""
+    structure, kernel = estimator._structure, estimator._latent_kernel
+    inputs, jitter = structure.conditioned_on(estimator.X_train_), estimator._jitter
+    n_draws = len(estimator._traces[0][0].all_theta())
+    return [
+        [
+            LowRankPosteriorDraws.from_trace(kernel, inputs, trace, jitter, n_draws)
+            for trace in group
+        ]
+        for group in estimator._traces
+    ]

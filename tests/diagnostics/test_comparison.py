@@ -1,0 +1,183 @@
+"""Comparison of models by their leave-one-out estimates."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
+
+from skgpmcmc import (
+    MCMCCoxProcessRegressor,
+    MCMCGaussianProcessClassifier,
+    MCMCGaussianProcessRegressor,
+    compare_models,
+)
+from skgpmcmc.comparison import stacking_weights
+from skgpmcmc.diagnostics import LooEstimate
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:loo. Pareto:UserWarning"),
+]
+
+N = 40
+RNG = np.random.default_rng(1)
+LEVELS = RNG.normal(-1.0, 0.5, N)
+SHORT = {"n_chains": 2, "n_warmup": 5, "n_draws": 6, "min_ess": None, "random_state": 0}
+X = RNG.uniform(-2.0, 2.0, (12, 1))
+Y = RNG.poisson(3.0, 12)
+
+
+def estimate(pointwise, shape=0.3, **data):
+    zeros = np.zeros(len(pointwise))
+    return LooEstimate(
+        np.asarray(pointwise), zeros, zeros + shape, float(np.sum(pointwise)) + 2.0, 400, data
+    )
+
+
+MODELS = {
+    "worse": estimate(LEVELS - RNG.uniform(0.0, 0.8, N)),
+    "best": estimate(LEVELS),
+    "other": estimate(LEVELS - 0.1 + RNG.normal(0.0, 0.6, N) - 0.3, shape=0.9),
+}
+
+
+def test_columns():
+    table = compare_models(MODELS)
+    assert next(iter(table)) == "best"
+    best = MODELS["best"]
+    for rank, (name, row) in enumerate(table.items()):
+        one = MODELS[name]
+        difference = best.pointwise - one.pointwise
+        assert row["rank"] == rank
+        assert row["elpd_loo"] == pytest.approx(one.pointwise.sum())
+        assert row["p_loo"] == pytest.approx(2.0)
+        assert row["elpd_diff"] == pytest.approx(difference.sum())
+        assert row["se"] == pytest.approx(np.sqrt(N) * one.pointwise.std())
+        assert row["dse"] == pytest.approx(np.sqrt(N) * difference.std())
+        assert row["warning"] == (name == "other")
+    assert sum(row["weight"] for row in table.values()) == pytest.approx(1.0)
+    assert table["worse"]["weight"] < 1e-4  # dominated at every row
+
+
+def test_text_and_frame():
+    table = compare_models(MODELS)
+    first, *rows = repr(table).splitlines()
+    columns = "rank elpd_loo p_loo elpd_diff weight se dse"
+    assert first.split() == columns.split()
+    assert rows[0].split()[:2] == ["best", "0"]
+    marked = [row for row in rows[:3] if row.endswith("*")]
+    assert [row.split()[0] for row in marked] == ["other"]
+    assert "* Pareto k too large at some rows: see loo() of this model." in rows
+    pytest.importorskip("pandas")
+    frame = table.to_frame()
+    assert list(frame.columns) == [*columns.split(), "warning"]
+    assert list(frame.index) == list(table)
+
+
+def test_says_where_the_rows_do_not_tell():
+    close = {"a": estimate(LEVELS), "b": estimate(LEVELS - 0.05)}
+    assert "these rows do not tell which is better" in repr(compare_models(close))
+    clear = {"a": estimate(LEVELS), "b": estimate(LEVELS - 0.5)}
+    assert "do not tell" not in repr(compare_models(clear))
+
+
+def test_weights_maximise_the_log_score():
+    """Of two models, against all weights on a fine grid."""
+    log_densities = np.column_stack([LEVELS, LEVELS + RNG.normal(-0.1, 1.0, N)])
+    grid = np.linspace(0.0, 1.0, 10_001)
+    densities = np.exp(log_densities)
+    scores = np.log(np.outer(densities[:, 0], grid) + np.outer(densities[:, 1], 1.0 - grid))
+    weight = grid[scores.sum(axis=0).argmax()]
+    assert 0.05 < weight < 0.95
+    found = stacking_weights(log_densities)
+    np.testing.assert_allclose(found, [weight, 1.0 - weight], rtol=0, atol=1e-3)
+    far = log_densities - 5000.0 * np.arange(N)[:, np.newaxis]
+    np.testing.assert_allclose(stacking_weights(far), found, rtol=0, atol=1e-3)
+
+
+def test_agrees_with_arviz():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        az = pytest.importorskip("arviz")
+    if not hasattr(az, "ELPDData") and not hasattr(az, "compare"):
+        pytest.skip("another version of ArviZ")
+    rng = np.random.default_rng(4)
+    log_likelihoods = {
+        "a": rng.normal(-1.0, 0.1, (2, 250, N)),
+        "b": rng.normal(-1.3, 0.2, (2, 250, N)),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        data = {
+            name: az.from_dict({"theta": rng.normal(size=(2, 250))}, log_likelihood={"y": values})
+            for name, values in log_likelihoods.items()
+        }
+        expected = az.compare(data)
+        own = {
+            name: estimate(az.loo(each, pointwise=True).loo_i.values) for name, each in data.items()
+        }
+    table = compare_models(own).to_frame()
+    assert list(table.index) == list(expected.index)
+    for column in ("rank", "elpd_loo", "elpd_diff", "se", "dse"):
+        np.testing.assert_allclose(table[column], expected[column], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(table["weight"], expected["weight"], rtol=0, atol=1e-3)
+
+
+def regressor(kernel):
+    return MCMCGaussianProcessRegressor(kernel + WhiteKernel(), **SHORT)
+
+
+def test_fitted_estimators():
+    models = {
+        "curve": regressor(ConstantKernel() * RBF()).fit(X, Y),
+        "line": regressor(DotProduct()).fit(X, Y),
+    }
+    table = compare_models(models)
+    assert {name: row["elpd_loo"] for name, row in table.items()} == {
+        name: model.loo().elpd_loo for name, model in models.items()
+    }
+    assert compare_models({"curve": models["curve"].loo(), "line": models["line"]}) == table
+
+
+def classifier_of_trials():
+    return MCMCGaussianProcessClassifier(**SHORT).fit(X, Y, trials=np.full(12, 20))
+
+
+DIFFERENT = {
+    r"'a' and 'b' were fitted to different rows \(12 and 11\)": lambda: MCMCCoxProcessRegressor(
+        **SHORT
+    ).fit(X[1:], Y[1:]),
+    r"'a' and 'b' were fitted to different y \(in row 3 of these, ": lambda: (
+        MCMCCoxProcessRegressor(**SHORT).fit(X, Y + (np.arange(12) == 3))
+    ),
+    r"different sample_weight \(none and one for each row\)": lambda: MCMCCoxProcessRegressor(
+        **SHORT
+    ).fit(X, Y, sample_weight=np.arange(1.0, 13.0)),
+    "densities and probabilities, which cannot be compared": lambda: MCMCGaussianProcessRegressor(
+        **SHORT
+    ).fit(X, Y),
+    r"different numbers of trials \(none and one for each row\)": classifier_of_trials,
+}
+
+
+@pytest.mark.parametrize("message", DIFFERENT)
+def test_different_data_are_refused(message):
+    first = MCMCCoxProcessRegressor(**SHORT).fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        compare_models({"a": first, "b": DIFFERENT[message]()})
+
+
+def test_what_is_no_model_is_refused():
+    with pytest.raises(TypeError, match="must be a dictionary, name -> fitted estimator"):
+        compare_models([MODELS["best"]])
+    with pytest.raises(ValueError, match="at least two, to be compared; got 1"):
+        compare_models({"a": MODELS["best"]})
+    with pytest.raises(TypeError, match=r"models\['b'\] must be a fitted estimator"):
+        compare_models({"a": MODELS["best"], "b": 3})
+    with pytest.raises(TypeError, match=r"models\['b'\] must be a fitted estimator"):
+        compare_models({"a": MODELS["best"], "b": MCMCCoxProcessRegressor})
+    with pytest.raises(ValueError, match="not fitted"):
+        compare_models({"a": MODELS["best"], "b": MCMCCoxProcessRegressor()})
