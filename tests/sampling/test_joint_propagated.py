@@ -131,6 +131,7 @@ def _without_evidence(*given):
 _AT = LowRankCoordinates.at
 
 
+@pytest.mark.second_stage
 def test_forgotten_evidence_is_rejected(monkeypatch):
     rows = np.linspace(0.0, 3.0, 12)[:, np.newaxis]
     likelihood = Poisson(np.ones(12), exposure=np.full(12, 5.0))
