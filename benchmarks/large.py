@@ -110,7 +110,7 @@ OTHERS = {
 # Exact, with the length scales of all columns optimised: time grows with the cube of the rows.
 MOST_ROWS_OF_SCIKIT_LEARN = 2000
 SCIKIT_LEARN = {
-    "classes": lambda kernel: GaussianProcessClassifier(kernel),
+    "classes": GaussianProcessClassifier,
     "numbers": lambda kernel: GaussianProcessRegressor(kernel + WhiteKernel(), normalize_y=True),
 }
 
@@ -182,7 +182,8 @@ def rows(names: list[str], done: set, options: dict) -> Iterator[dict[str, Any]]
         kind = PROBLEMS[name].kind
         methods = {"ours": OURS[kind](random_state=0, **options)}
         methods |= {other: make() for other, make in OTHERS[kind].items()}
-        methods |= scikit_learn(PROBLEMS[name])
+        if (name, "scikit-learn") not in done:
+            methods |= scikit_learn(PROBLEMS[name])
         for method, model in methods.items():
             if (name, method) not in done:
                 yield measure(name, method, model)
@@ -219,6 +220,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="a CSV file")
     parser.add_argument("--picture", type=Path, help="draw what the CSV file holds")
     given = parser.parse_args()
+    if given.picture and not given.output:
+        parser.error("--picture draws what the file of --output holds: name it.")
     names, options = [name for name in given.only.split(",") if name], {}
     if given.smoke:
         names = ["numbers-1000"]

@@ -159,7 +159,7 @@ class Lines:
         # Where the prior is all but flat, rounding could make it negative.
         smallest = 16.0 * np.finfo(float).eps / self._variance
         self._curvature = np.maximum(self._curvature, smallest)
-        # Rows with equal X once each, lest they are looked up at every node.
+        # Rows with equal X get a latent value each: else they would look it up at every node.
         self._rows, self._params = rows.with_latents_of_their_own(), params
         self._lines = [
             np.stack(np.broadcast_arrays(f[places], b[:, places]), axis=1)

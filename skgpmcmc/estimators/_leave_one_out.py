@@ -98,8 +98,7 @@ class LeaveOneOut(LatentPredictions):
         ]
         in_sample = [log_mean_exp(each) for each in self._log_densities_in_sample()]
         left_out = self._of_all_groups(parts)
-        weights = self._observed.per_row.get("sample_weight")
-        copies = 1.0 if weights is None else weights
+        copies = self._observed.copies
         nothing = np.zeros(len(left_out.log_density))
         within = self._of_all_groups([LeftOutDensities(p, nothing, nothing) for p in in_sample])
         estimate = LooEstimate(
@@ -120,10 +119,8 @@ class LeaveOneOut(LatentPredictions):
 
     def _log_densities_in_sample(self) -> list[Array]:
         """Return log densities of single copies given all draws, (n_draws, n_rows), by group."""
-        observed = self._observed
-        weights = observed.per_row.get("sample_weight")
         return [
-            values.reshape(-1, values.shape[-1]) / (1.0 if weights is None else weights)
+            values.reshape(-1, values.shape[-1]) / self._observed.copies
             for values in log_likelihoods_of_rows(self)
         ]
 

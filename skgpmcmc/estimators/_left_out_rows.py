@@ -30,11 +30,10 @@ def log_likelihoods_of_rows(estimator: Any) -> list[Array]:
 
 
 def can_leave_out(estimator: Any) -> bool:
-    """Return whether `left_out_rows` raises no error."""
+    """Return whether `left_out_rows` raises no error where draws keep the latent values."""
     observed, structure = estimator._observed, estimator._structure
     is_closed_form = is_usable("marginal", observed.groups[0][0], structure)
-    few = has_few_pairs(len(observed.y), len(estimator.X_train_))
-    return few or is_closed_form or not structure.keeps_latents
+    return is_closed_form or has_few_pairs(len(observed.y), len(estimator.X_train_))
 
 
 def left_out_rows(estimator: Any, n_draws: int) -> list[LeftOut]:
@@ -54,8 +53,7 @@ def left_out_rows(estimator: Any, n_draws: int) -> list[LeftOut]:
         If there are too many rows.
     """
     observed: Observed = estimator._observed
-    weights = observed.per_row.get("sample_weight")
-    copies = 1.0 if weights is None else weights
+    copies = observed.copies
     if not estimator._structure.keeps_latents:
         which = evenly_spaced_draws(estimator._traces[0][0], n_draws)
         functions = functions_at_points(estimator)
@@ -64,7 +62,7 @@ def left_out_rows(estimator: Any, n_draws: int) -> list[LeftOut]:
         return [LeftOut(part, part / copies) for part in parts]
     found = []
     for group, traces in zip(observed.groups, estimator._traces, strict=True):
-        rows = RowsOfGroup(group, observed.places(), weights)
+        rows = RowsOfGroup(group, observed.places(), observed.per_row.get("sample_weight"))
         params = likelihood_params(traces[0], n_draws)
         part = _left_out_of_group(estimator, traces, rows, params, n_draws)
         base = observed.log_base

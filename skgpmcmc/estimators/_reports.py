@@ -259,17 +259,17 @@ def _groups(estimator: Any, kind: str) -> dict[str, Variables]:
         pairs = zip(estimator._traces, log_likelihoods, strict=True)
         densities = [_log_density(traces, values) for traces, values in pairs]
         by_row = {"point_of_row": observed.places(), **by_row}
-    else:
+        if kind == "leave-one-out" or (kind == "auto" and can_leave_out(estimator)):
+            sizes = log_likelihoods[0].shape
+            parts = left_out_rows(estimator, sizes[0] * sizes[1])
+            log_likelihoods = [part.all_copies.reshape(sizes) for part in parts]
+    else:  # given the function at the points, the other rows say nothing of a row
         functions = functions_at_points(estimator)
         log_likelihoods = observed.log_densities(estimator._traces, functions, estimator.X_train_)
         densities = [
             values.sum(axis=2) + _log_priors(draws).reshape(values.shape[:2])
             for draws, values in zip(functions, log_likelihoods, strict=True)
         ]
-    if kind == "leave-one-out" or (kind == "auto" and can_leave_out(estimator)):
-        sizes = log_likelihoods[0].shape
-        parts = left_out_rows(estimator, sizes[0] * sizes[1])
-        log_likelihoods = [part.all_copies.reshape(sizes) for part in parts]
     return {
         "posterior": _posterior(estimator, observed),
         "log_likelihood": {"y": _each_function(estimator, log_likelihoods, "row")},

@@ -66,6 +66,12 @@ class Observed:
             "kind": "numbers" if is_real else "classes or counts",
         }
 
+    @property
+    def copies(self) -> float | Array:
+        """How many copies each row counts as: its weight, or 1."""
+        weights = self.per_row.get("sample_weight")
+        return 1.0 if weights is None else weights
+
     def log_likelihoods(self, traces: Sequence[Sequence[Trace]]) -> list[Array]:
         """Return those of each group, (n_chains, n_draws, n_rows), given latents and parameters.
 
@@ -73,7 +79,9 @@ class Observed:
         `log_base` they sum to `Trace.log_likelihood`.
         """
         pairs = zip(self.groups, traces, strict=True)
-        return [self._of_group(group, trace) + self._weighted_base() for group, trace in pairs]
+        return [
+            self._of_group(group, trace) + self.log_base * self.copies for group, trace in pairs
+        ]
 
     def log_densities(
         self,
@@ -103,12 +111,8 @@ class Observed:
                 params = own[0].layout.likelihood_params(theta)
                 found = group[0].log_density_of_rows(group, means, variances, params)
                 each[d] = found.reshape(-1, len(self.y)).sum(axis=0)
-            values.append(each.reshape(*own[0].theta.shape[:2], -1) + self._weighted_base())
+            values.append(each.reshape(*own[0].theta.shape[:2], -1) + self.log_base * self.copies)
         return values
-
-    def _weighted_base(self) -> float | Array:
-        weights = self.per_row.get("sample_weight")
-        return self.log_base * (1.0 if weights is None else weights)
 
     def _of_group(self, group: Sequence[Likelihood], traces: Sequence[Trace]) -> Array:
         first = traces[0]

@@ -38,7 +38,8 @@ class _ApproximateConditional(FactorConditional):
         self.log_density = self._log_marginal(state)
 
     def _log_marginal(self, state: LatentState) -> float:
-        _, log_density = _at(self.workspace, state, _mean(state))
+        origin = np.zeros(self.workspace.model.n_latent)
+        _, log_density = _at(self.workspace, state, _whitened(state, origin))
         return log_density - state.pseudo.half_log_det
 
     def _complete(self, candidate: LatentState) -> float:
@@ -67,8 +68,7 @@ class ApproximateMarginalRepresentation(PseudoPosteriorRepresentation):
     def refresh(self, state: LatentState, rng: np.random.Generator) -> LatentState:
         """Draw f from the pseudo-posterior, unless the data are impossible there."""
         eta: Array = rng.standard_normal(self.workspace.model.n_latent)
-        projection = state.pseudo.project(state.sites.shift, state.mean)
-        whitened = state.pseudo.colour(eta, projection)
+        whitened = _whitened(state, eta)
         latent = state.mean + state.factor.colour(whitened)
         log_likelihood = self.workspace.log_likelihood(latent, state.params)
         if math.isfinite(log_likelihood):
@@ -95,13 +95,14 @@ def laplace_log_evidence(workspace: Workspace, state: LatentState) -> float:
     """
     factory = workspace.covariance.pseudo_posterior_factory()
     state.sites = PosteriorSiteRule(workspace.likelihood, clip_precision).fit(state)
-    whitened, highest, found = np.zeros(workspace.model.n_latent), -math.inf, -math.inf
+    origin = np.zeros(workspace.model.n_latent)
+    whitened, highest, found = origin, -math.inf, -math.inf
     for _ in range(_MOST_NEWTON_STEPS):
         pseudo = factory.build(state.factor, state.sites.precision, None)
         if pseudo is None:
             return found
         state.pseudo = pseudo
-        step, before = _mean(state) - whitened, highest
+        step, before = _whitened(state, origin) - whitened, highest
         for length in _STEP_LENGTHS:
             latent, highest = _at(workspace, state, whitened + length * step)
             if highest > before:
@@ -117,10 +118,10 @@ def laplace_log_evidence(workspace: Workspace, state: LatentState) -> float:
     return found
 
 
-def _mean(state: LatentState) -> Array:
-    """Return the mean of the pseudo-posterior, whitened by the prior."""
+def _whitened(state: LatentState, eta: Array) -> Array:
+    """Return z at eta, the variables that the pseudo-posterior whitens: its mean at zero."""
     projection = state.pseudo.project(state.sites.shift, state.mean)
-    return state.pseudo.colour(np.zeros_like(projection), projection)
+    return state.pseudo.colour(eta, projection)
 
 
 def _at(workspace: Workspace, state: LatentState, whitened: Array) -> tuple[Array, float]:

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from noisy_rows import noisy_rows
 from scipy import stats
 from scipy.special import expit, log_expit, log_ndtr, log_softmax, ndtr
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -29,15 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 SHORT = {"n_chains": 2, "n_warmup": 5, "n_draws": 30, "random_state": 0}
 N = 18
 RNG = np.random.default_rng(5)
-# Rows that repeat others, in an order that is not that of the latent variables.
-X = RNG.permutation(np.repeat(RNG.uniform(-2.0, 2.0, (N // 2, 2)), 2, axis=0))
-F = np.sin(X[:, 0]) + 0.3 * RNG.standard_normal(N)
-LABELS = np.where(F > 0.0, "up", "down")
-THREE = np.array(["a", "b", "c"])[np.digitize(F, [-0.4, 0.4])]
-TRIALS = RNG.integers(1, 9, N)
-SUCCESSES = RNG.binomial(TRIALS, expit(F))
-EXPOSURE = RNG.uniform(0.5, 9.0, N)
-COUNTS = RNG.poisson(EXPOSURE * np.exp(F))
+X, F, LABELS, THREE, TRIALS, SUCCESSES, EXPOSURE, COUNTS = noisy_rows(RNG, N)
 WHOLE = RNG.integers(0, 3, N).astype(float)
 FRACTIONS = WHOLE * 0.7
 KEPT = np.flatnonzero(WHOLE)

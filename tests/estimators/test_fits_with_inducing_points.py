@@ -318,12 +318,12 @@ def test_interrupted_choice_of_points(monkeypatch):
 
 
 @pytest.mark.usefixtures("short_pilots")
-def two_modes(kernel, y, *, n_functions=1):
+def two_modes(y, *, n_functions=1):
     """Return late theta of short runs: the first chain says that the data are noise."""
-    models = [LatentGaussianModel(kernel, WAVES, BernoulliLogit(y)) for _ in range(n_functions)]
+    model = LatentGaussianModel(ConstantKernel() * RBF(), WAVES, BernoulliLogit(y))
     theta = np.log([[1.0, 50.0], [20.0, 0.7]])[:, np.newaxis] + 0.01 * np.arange(20)[:, np.newaxis]
     traces = [SimpleNamespace(theta=theta)] * n_functions
-    return _inducing._probable(models, traces), theta
+    return _inducing._probable([model] * n_functions, traces), theta
 
 
 WAVES = np.linspace(0.0, 12.0, 80)[:, np.newaxis]
@@ -331,18 +331,18 @@ WAVES_OF_LABELS = np.where(np.sin(2.0 * WAVES[:, 0]) > 0.0, 1, -1)
 
 
 def test_no_chain_starts_in_a_mode_of_next_to_no_probability():
-    found, theta = two_modes(ConstantKernel() * RBF(), WAVES_OF_LABELS)
+    found, theta = two_modes(WAVES_OF_LABELS)
     np.testing.assert_array_equal(found, theta[1, -10::2])
 
 
 def test_chains_start_in_all_modes_that_may_be():
     labels = np.random.default_rng(0).permutation(WAVES_OF_LABELS)
-    found, theta = two_modes(ConstantKernel() * RBF(), labels)
+    found, theta = two_modes(labels)
     assert (found == theta[0, -2]).all(axis=1).any()
 
 
 def test_coupled_functions_keep_all_starts():
-    found, theta = two_modes(ConstantKernel() * RBF(), WAVES_OF_LABELS, n_functions=2)
+    found, theta = two_modes(WAVES_OF_LABELS, n_functions=2)
     np.testing.assert_array_equal(found, np.concatenate(theta[:, -10::2]))
 
 

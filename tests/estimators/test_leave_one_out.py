@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from noisy_rows import noisy_rows
 from scipy import stats
 from scipy.special import expit, log_expit, logsumexp
 from sklearn.base import clone
@@ -35,15 +36,7 @@ SHORT = {"n_chains": 2, "n_warmup": 5, "n_draws": 6, "min_ess": None, "random_st
 N_DRAWS = 12
 N = 14
 RNG = np.random.default_rng(7)
-# Rows that repeat others, in an order that is not that of the latent variables.
-X = RNG.permutation(np.repeat(RNG.uniform(-2.0, 2.0, (N // 2, 2)), 2, axis=0))
-F = np.sin(X[:, 0]) + 0.3 * RNG.standard_normal(N)
-LABELS = np.where(F > 0.0, "up", "down")
-THREE = np.array(["a", "b", "c"])[np.digitize(F, [-0.4, 0.4])]
-TRIALS = RNG.integers(1, 9, N)
-SUCCESSES = RNG.binomial(TRIALS, expit(F))
-EXPOSURE = RNG.uniform(0.5, 9.0, N)
-COUNTS = RNG.poisson(EXPOSURE * np.exp(F))
+X, F, LABELS, THREE, TRIALS, SUCCESSES, EXPOSURE, COUNTS = noisy_rows(RNG, N)
 WEIGHTS = RNG.integers(1, 4, N).astype(float)
 ROUGH = ConstantKernel(1.0) * Matern([1.0, 1.0], nu=0.5)
 # Rows of a 5 x 4 grid, six cells without data.
