@@ -171,6 +171,15 @@ class LowRankFactor:
         residual = vector - self.columns.values @ self.explain(vector)
         return residual / (self.scale**2 * self.diagonal)
 
+    def inverse_diagonal(self) -> Array:
+        """Return the diagonal of K^-1 = (D^-1 - D^-1 A (C C^T)^-1 A^T D^-1) / s^2."""
+        explained, solver = np.empty(self.n), _linalg.RowSolver(self.lower)
+        for rows in pieces(self.columns.values):
+            block = self.columns.values[rows].copy()
+            solver.solve(block)
+            np.einsum("ij,ij->i", block, block, out=explained[rows])
+        return np.asarray((1.0 - explained / self.diagonal) / (self.scale**2 * self.diagonal))
+
     def explain(self, vector: Array) -> Array:
         """Return the mean of s v given s (A v + D^1/2 e) = x, with v and e standard normal."""
         inner = _linalg.solve_lower(self.lower, (vector / self.diagonal) @ self.columns.values)

@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from .. import _linalg
 from .._checks import check_whole
-from .._covariance import CrossCovariances, covariances
+from .._covariance import CovarianceStructure, CrossCovariances, covariances
 from .._covariance._memory import check_prediction_memory
 from .._linalg import Array, blas_threads, slices
 from ..likelihoods import Likelihood
@@ -120,6 +120,21 @@ class PosteriorDraws:
         values = noise * np.array([site.shift for site in sites])
         mean = trace.mean_offset().reshape(-1)[which]
         return cls(kernel, X, theta, mean, values, jitter, noise)
+
+    @classmethod
+    def for_leaving_out(
+        cls,
+        structure: CovarianceStructure,
+        kernel: Kernel,
+        X: Any,
+        trace: Trace,
+        likelihood: Likelihood,
+        jitter: float,
+        max_draws: int,
+    ) -> PosteriorDraws:
+        """Take draws of theta for `left_out_moments`, at rows X with Gaussian noise."""
+        given = structure.conditioned_on(X), trace, likelihood, jitter, max_draws
+        return cls.from_gaussian(kernel, *given)
 
     def __len__(self) -> int:
         return len(self.theta)
@@ -244,9 +259,7 @@ class PosteriorDraws:
         inverse = _linalg.inverse_of_lower(self._factor(kernel, draw))
         left_out = 1.0 / np.einsum("ij,ij->j", inverse, inverse)
         residual = left_out * (inverse.T @ (inverse @ self.deviation(draw)))
-        # The jitter is noise too: where there is no other, it is all that is left.
-        variance = left_out - self._noise[draw]
-        return self._values[draw] - residual, np.maximum(variance, _SMALLEST_SHARE * left_out)
+        return left_out_of_noise(self._values[draw], self._noise[draw], left_out, residual)
 
     def n_drawn(self, X: Any) -> int:
         """Return at how many rows of X functions are drawn, jointly."""
@@ -299,6 +312,23 @@ class PosteriorDraws:
             f"the covariance of the kernel {kernel} at the training inputs is not positive "
             "definite; rescale the inputs or add a WhiteKernel."
         )
+
+
+def left_out_of_noise(
+    values: Array, noise: Array, left_out: Array, residual: Array
+) -> tuple[Array, Array]:
+    """Return mean and variance of each f given the noisy values of all others.
+
+    Parameters
+    ----------
+    values, noise : ndarray of shape (n_latent,)
+        Noisy values, and the variances of their noise.
+    left_out, residual : ndarray of shape (n_latent,)
+        Variance of each value given the others, and how far it is from its mean given them.
+    """
+    # The jitter is noise too: where there is no other, it is all that is left.
+    variance = np.maximum(left_out - noise, _SMALLEST_SHARE * left_out)
+    return values - residual, variance
 
 
 def evenly_spaced_draws(trace: Trace, max_draws: int) -> NDArray[Any]:

@@ -16,11 +16,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
-from .._covariance import POINT_JITTER, covariances
+from .._covariance import POINT_JITTER, CovarianceStructure, covariances
 from .._linalg import Array
 from ..likelihoods import Likelihood
 from ..trace import Trace
-from ._dense import PosteriorDraws
+from ._dense import PosteriorDraws, left_out_of_noise
 
 
 class LowRankPosteriorDraws(PosteriorDraws):
@@ -50,6 +50,22 @@ class LowRankPosteriorDraws(PosteriorDraws):
         """
         return cls.from_trace(kernel, X, trace, jitter, max_draws)
 
+    @classmethod
+    def for_leaving_out(
+        cls,
+        structure: CovarianceStructure,
+        kernel: Kernel,
+        X: Any,
+        trace: Trace,
+        likelihood: Likelihood,
+        jitter: float,
+        max_draws: int,
+    ) -> PosteriorDraws:
+        """Take draws of theta alone: u would know the row that is left out."""
+        draws = _LeftOut.from_gaussian(kernel, X, trace, likelihood, jitter, max_draws)
+        draws.structure = structure
+        return draws
+
     def _among_values(self, kernel: Kernel) -> Any:
         # As of two sets of inputs: white noise is of rows, and not of the function at the points.
         return covariances(kernel, self._X, self._X)
@@ -62,3 +78,28 @@ class LowRankPosteriorDraws(PosteriorDraws):
     def log_prior(self, draw: int) -> float:
         """Return log N(u; m, K_mm)."""
         return self._given(draw).log_density
+
+
+class _LeftOut(PosteriorDraws):
+    """Draws of theta at noisy rows whose covariance is that of the chains.
+
+    Attributes
+    ----------
+    structure : CovarianceStructure
+        The inducing points.
+    """
+
+    structure: CovarianceStructure
+
+    def left_out_moments(self, draw: int) -> tuple[Array, Array]:
+        """Return mean and variance of each f given the noisy values of all others."""
+        assert self._noise is not None
+        noise, theta = self._noise[draw], self.theta[draw, : self._kernel.n_dims]
+        covariance = self.structure.covariance(self._kernel, self._X, self._jitter, 0.0, False)
+        factor = covariance.factor(theta)
+        factor = None if factor is None else covariance.noisy_factor(theta, noise, factor)
+        if factor is None:
+            return np.full((2, len(noise)), np.nan)
+        left_out = 1.0 / factor.inverse_diagonal()
+        residual = left_out * factor.solve(self.deviation(draw))
+        return left_out_of_noise(self._values[draw], noise, left_out, residual)

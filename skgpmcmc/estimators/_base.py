@@ -241,9 +241,14 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             **model_options,
         }
 
-        def models_with(structure: CovarianceStructure) -> list[list[LatentGaussianModel]]:
+        def models_with(
+            structure: CovarianceStructure, rows: NDArray[np.intp] | None = None
+        ) -> list[list[LatentGaussianModel]]:
             given = {"structure": structure, **options}
-            return [[LatentGaussianModel(kernel, X, one, **given) for one in g] for g in groups]
+            if rows is None:
+                return [[LatentGaussianModel(kernel, X, one, **given) for one in g] for g in groups]
+            some = [[one.of_latents(rows) for one in group] for group in groups]
+            return [[LatentGaussianModel(kernel, X[rows], one, **given) for one in g] for g in some]
 
         wanted = None if structure is not None else wanted_points(self.n_inducing, X)
         theta = None

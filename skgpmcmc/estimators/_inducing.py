@@ -44,8 +44,9 @@ _MOST_EVIDENCE_VARIANCE = 0.7
 # Mean share of the latent function's variance that points may leave: what they leave is noise of
 # its own at every row, which predictions know nothing about.
 _MOST_VARIANCE_LEFT = 0.1
-# Short runs that show where the hyperparameters are.
-_N_PILOTS = 2
+# Short runs that show where the hyperparameters are, and of how many rows: the first one begins
+# far from them, and few rows are quick and leave the posterior wide.
+_PILOT_ROWS = (500, 2000)
 _N_WARMUP, _N_DRAWS = 40, 20
 _N_PILOT_CHAINS = 2
 # Of iterations of a pilot run under the approximate posterior.
@@ -138,7 +139,7 @@ def check_points(points: Any, n_columns: int) -> Array:
 
 
 def choose(
-    models_with: Callable[[CovarianceStructure], Groups],
+    models_with: Callable[..., Groups],
     settings: SamplerSettings,
     wanted: Wanted,
     n_chains: int,
@@ -153,7 +154,7 @@ def choose(
     Parameters
     ----------
     models_with : callable
-        Returns the models of a fit with a structure.
+        Returns the models of a fit with a structure, of all rows or of some.
     settings : SamplerSettings
         How the chains will run.
     wanted : Wanted
@@ -183,14 +184,16 @@ def choose(
     lengths = {"n_warmup": _N_WARMUP, "n_draws": _N_DRAWS, "thin": 1}
     pilot = replace(settings, n_approximate=n_approximate, **lengths)  # type: ignore[arg-type]
     theta: Array | None = None
-    for _ in range(_N_PILOTS):
-        groups = models_with(LowRankStructure(points))
-        traces = _run(groups, pilot, theta, n_jobs, verbose)
-        found = [_probable(models, group) for models, group in zip(groups, traces, strict=True)]
+    order = np.random.default_rng(_SEED).permutation(len(X))
+    for n_rows in _PILOT_ROWS:
+        structure = LowRankStructure(points)
+        some = models_with(structure, np.sort(order[:n_rows]))
+        traces = _run(some, pilot, theta, n_jobs, verbose)
+        found = [_probable(models, group) for models, group in zip(some, traces, strict=True)]
         theta = np.stack([_spread(one, _N_PILOT_CHAINS) for one in found])
         before = len(points)
-        points = _better_points(groups, traces, wanted.number)
-        if len(points) <= before:
+        points = _better_points(models_with(structure), traces, wanted.number)
+        if len(points) <= before and n_rows >= len(X):
             break
     return LowRankStructure(points), np.stack([_spread(one, n_chains) for one in found])
 

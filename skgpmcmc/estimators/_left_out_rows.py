@@ -31,9 +31,13 @@ def log_likelihoods_of_rows(estimator: Any) -> list[Array]:
 
 def can_leave_out(estimator: Any) -> bool:
     """Return whether `left_out_rows` raises no error where draws keep the latent values."""
-    observed, structure = estimator._observed, estimator._structure
-    is_closed_form = is_usable("marginal", observed.groups[0][0], structure)
-    return is_closed_form or has_few_pairs(len(observed.y), len(estimator.X_train_))
+    few = has_few_pairs(len(estimator._observed.y), len(estimator.X_train_))
+    return few or integrates_out(estimator)
+
+
+def integrates_out(estimator: Any) -> bool:
+    """Return whether the latent function given theta is normal, and integrated out."""
+    return is_usable("marginal", estimator._observed.groups[0][0], estimator._structure)
 
 
 def left_out_rows(estimator: Any, n_draws: int) -> list[LeftOut]:
@@ -54,7 +58,7 @@ def left_out_rows(estimator: Any, n_draws: int) -> list[LeftOut]:
     """
     observed: Observed = estimator._observed
     copies = observed.copies
-    if not estimator._structure.keeps_latents:
+    if not estimator._structure.keeps_latents and not integrates_out(estimator):
         which = evenly_spaced_draws(estimator._traces[0][0], n_draws)
         functions = functions_at_points(estimator)
         values = observed.log_densities(estimator._traces, functions, estimator.X_train_)
@@ -74,9 +78,9 @@ def _left_out_of_group(
     estimator: Any, traces: Sequence[Any], rows: RowsOfGroup, params: Array, n_draws: int
 ) -> LeftOut:
     structure, kernel, X = estimator._structure, estimator._latent_kernel, estimator.X_train_
-    if is_usable("marginal", rows.group[0], structure):
-        given = kernel, structure.conditioned_on(X), traces[0], rows.group[0]
-        draws = predictions_of(structure).from_gaussian(*given, estimator._jitter, n_draws)
+    if integrates_out(estimator):
+        given = structure, kernel, X, traces[0], rows.group[0], estimator._jitter, n_draws
+        draws = predictions_of(structure).for_leaving_out(*given)
         draws.n_jobs = estimator.n_jobs
         return left_out_of_gaussian(draws, rows, params)
     functions = [

@@ -16,7 +16,7 @@ from ..diagnostics._summary import with_quantiles
 from ..likelihoods._checks import check_quantiles
 from ..priors import element_names as names_of
 from ..trace import OTHER_QUANTITIES, Trace
-from ._left_out_rows import can_leave_out, functions_at_points, left_out_rows
+from ._left_out_rows import can_leave_out, functions_at_points, integrates_out, left_out_rows
 from ._training_rows import Observed
 
 
@@ -178,7 +178,7 @@ class Reports:
               points, at these;
             - ``log_likelihood``: ``y``, of each row with all its copies (a row of weight w is w
               copies of it); see `log_likelihood`. With inducing points both kinds are given the
-              function there;
+              function there, but for Gaussian noise, where it is integrated out;
             - ``sample_stats``: ``lp``, the complete-data log likelihood: the sum of the conditional
               ones, and the log density of ``latent``;
             - ``observed_data``: ``y``, as given to `fit`;
@@ -259,17 +259,19 @@ def _groups(estimator: Any, kind: str) -> dict[str, Variables]:
         pairs = zip(estimator._traces, log_likelihoods, strict=True)
         densities = [_log_density(traces, values) for traces, values in pairs]
         by_row = {"point_of_row": observed.places(), **by_row}
-        if kind == "leave-one-out" or (kind == "auto" and can_leave_out(estimator)):
-            sizes = log_likelihoods[0].shape
-            parts = left_out_rows(estimator, sizes[0] * sizes[1])
-            log_likelihoods = [part.all_copies.reshape(sizes) for part in parts]
-    else:  # given the function at the points, the other rows say nothing of a row
+        leaves_out = kind == "leave-one-out" or (kind == "auto" and can_leave_out(estimator))
+    else:  # given the function at the points, other rows say nothing of a row
         functions = functions_at_points(estimator)
         log_likelihoods = observed.log_densities(estimator._traces, functions, estimator.X_train_)
         densities = [
             values.sum(axis=2) + _log_priors(draws).reshape(values.shape[:2])
             for draws, values in zip(functions, log_likelihoods, strict=True)
         ]
+        leaves_out = kind != "conditional" and integrates_out(estimator)
+    if leaves_out:
+        sizes = log_likelihoods[0].shape
+        parts = left_out_rows(estimator, sizes[0] * sizes[1])
+        log_likelihoods = [part.all_copies.reshape(sizes) for part in parts]
     return {
         "posterior": _posterior(estimator, observed),
         "log_likelihood": {"y": _each_function(estimator, log_likelihoods, "row")},

@@ -94,7 +94,7 @@ class BernoulliLogit(Logistic, Bernoulli):
         sites = Sites(precision, label * gradient / shrinkage + mean * precision)
         if not likely.all():
             rest = np.flatnonzero(~likely)
-            generic = Likelihood.moment_sites(self._select(rest), mean[rest], variance[rest])
+            generic = Likelihood.moment_sites(self.of_latents(rest), mean[rest], variance[rest])
             sites.precision[rest], sites.shift[rest] = generic
         return sites
 

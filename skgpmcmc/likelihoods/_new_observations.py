@@ -203,7 +203,7 @@ class NewObservations(Observations):
         rows = [tuple(row) for row in self._params_of_draws(params, len(mean)).tolist()]
         values = np.empty(mean.shape)
         for some in slices(mean.shape[1], _CHUNK):
-            part = new._select(np.arange(mean.shape[1])[some])
+            part = new.of_latents(np.arange(mean.shape[1])[some])
             for d, row in enumerate(rows):
                 log_site = functools.partial(part.pointwise, params=row)
                 moments = site_moments(log_site, mean[d, some], variance[d, some])

@@ -129,9 +129,9 @@ class Observations:
             # Comparing rows is ten times slower than comparing numbers.
             rows, axis = (rows, 0) if rows.shape[1] > 1 else (rows[:, 0], None)
             _, first, inverse = np.unique(rows, axis=axis, return_index=True, return_inverse=True)
-            return self._select(first), inverse.reshape(-1)
+            return self.of_latents(first), inverse.reshape(-1)
         first, inverse = group_by_observations(table, self._full_index(), self.n_latent)
-        return self._select(first), inverse
+        return self.of_latents(first), inverse
 
     def _full_index(self) -> NDArray:
         return np.arange(self.y.size) if self.latent_index is None else self.latent_index
@@ -141,8 +141,18 @@ class Observations:
         values = {name: getattr(self, name) for name in ("sample_weight", *self.per_observation)}
         return {name: value for name, value in values.items() if np.ndim(value) == 1}
 
-    def _select(self, latents: NDArray) -> Self:
-        """Likelihood of the given latent values alone."""
+    def of_latents(self, latents: NDArray) -> Self:
+        """Return the likelihood of some latent values alone: their observations, in this order.
+
+        Parameters
+        ----------
+        latents : ndarray of int
+            Which, each at most once.
+
+        Returns
+        -------
+        Likelihood
+        """
         place = np.full(self.n_latent, -1)
         place[latents] = np.arange(latents.size)
         new_index = place[self._full_index()]

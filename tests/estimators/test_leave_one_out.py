@@ -30,6 +30,7 @@ from skgpmcmc.estimators._left_out_rows import left_out_rows
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:loo. Pareto:UserWarning"),
+    pytest.mark.filterwarnings("ignore:.* inducing points are too few:UserWarning"),
 ]
 
 SHORT = {"n_chains": 2, "n_warmup": 5, "n_draws": 6, "min_ess": None, "random_state": 0}
@@ -348,6 +349,28 @@ def test_inducing_points_weigh_by_densities_given_the_function_there():
         )
         np.testing.assert_allclose(part.all_copies, expected, rtol=1e-9)
     assert np.isfinite(model.loo().elpd_loo)
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.3])
+def test_inducing_points_with_gaussian_noise_are_integrated_out(noise):
+    """Against the model that the points stand for, written out as a dense matrix."""
+    points = np.linspace(X.min(axis=0), X.max(axis=0), 6)
+    smooth = ConstantKernel(1.3, "fixed") * RBF(0.7, "fixed")
+    narrow = noise * (1.0 - 1e-7), noise * (1.0 + 1e-7)
+    y, repeats = np.concatenate([F, [0.4]]), np.concatenate([X, X[:1]])
+    model = fit(MCMCGaussianProcessRegressor(smooth + WhiteKernel(noise, narrow), n_inducing=points),
+                repeats, y)  # fmt: skip
+    cross = smooth(repeats, points)
+    explained = cross @ np.linalg.solve(smooth(points) + 1e-12 * np.eye(6), cross.T)
+    # Rows with equal inputs share what the points do not explain.
+    same = (repeats[:, np.newaxis] == repeats).all(axis=2)
+    covariance = np.where(same, smooth(repeats), explained) + noise * np.eye(N + 1)
+    inverse = np.linalg.inv(covariance)
+    variance = 1.0 / np.diag(inverse)
+    expected = stats.norm.logpdf(variance * (inverse @ y), scale=np.sqrt(variance))
+    np.testing.assert_allclose(model.loo().pointwise, expected, rtol=1e-4, atol=1e-4)
+    kept = model.to_arviz()["log_likelihood"]["y"].values.mean(axis=(0, 1))
+    np.testing.assert_allclose(kept, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_fewer_draws(fitted):

@@ -521,7 +521,7 @@ def test_known_variances_make_equal_observations_distinct():
 
 def test_a_selection_with_one_known_variance():
     likelihood = Gaussian(Y, known_variance=[0.3, 0.3, 0.5, 0.3, 0.5, 0.3])
-    part = likelihood._select(np.array([0, 1, 3]))
+    part = likelihood.of_latents(np.array([0, 1, 3]))
     expected = Gaussian(Y[[0, 1, 3]], known_variance=0.3)
     value = part.log_likelihood(np.zeros(3), (LEVEL,))
     assert value == pytest.approx(

@@ -84,8 +84,8 @@ class Plain(Likelihood):
     def at_new_rows(self, n_rows, y=None, **per_row):
         return Plain(self.other.at_new_rows(n_rows, y, **per_row))
 
-    def _select(self, latents):
-        return Plain(self.other._select(latents))
+    def of_latents(self, latents):
+        return Plain(self.other.of_latents(latents))
 
     def pointwise(self, latent, params=()):
         return self.other.pointwise(latent, params)
