@@ -99,7 +99,7 @@ class _LeftOut(PosteriorDraws):
         factor = covariance.factor(theta)
         factor = None if factor is None else covariance.noisy_factor(theta, noise, factor)
         if factor is None:
-            return np.full((2, len(noise)), np.nan)
+            return np.full(len(noise), np.nan), np.full(len(noise), np.nan)
         left_out = 1.0 / factor.inverse_diagonal()
         residual = left_out * factor.solve(self.deviation(draw))
         return left_out_of_noise(self._values[draw], noise, left_out, residual)

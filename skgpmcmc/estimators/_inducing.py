@@ -46,7 +46,7 @@ _MOST_EVIDENCE_VARIANCE = 0.7
 _MOST_VARIANCE_LEFT = 0.1
 # Short runs that show where the hyperparameters are, and of how many rows: the first one begins
 # far from them, and few rows are quick and leave the posterior wide.
-_PILOT_ROWS = (500, 2000)
+_PILOT_ROWS = (1000, 2000)
 _N_WARMUP, _N_DRAWS = 40, 20
 _N_PILOT_CHAINS = 2
 # Of iterations of a pilot run under the approximate posterior.
@@ -192,7 +192,8 @@ def choose(
         found = [_probable(models, group) for models, group in zip(some, traces, strict=True)]
         theta = np.stack([_spread(one, _N_PILOT_CHAINS) for one in found])
         before = len(points)
-        points = _better_points(models_with(structure), traces, wanted.number)
+        share = min(n_rows / len(X), 1.0)
+        points = _better_points(models_with(structure), traces, wanted.number, share)
         if len(points) <= before and n_rows >= len(X):
             break
     return LowRankStructure(points), np.stack([_spread(one, n_chains) for one in found])
@@ -295,14 +296,19 @@ def _log_density(workspace: Workspace, theta: Array) -> float:
     return workspace.layout.log_prior(theta) + laplace_log_evidence(workspace, state)
 
 
-def _better_points(groups: Groups, traces: list[list[Trace]], n_points: int | None) -> Any:
-    """Return points for the hyperparameters of a pilot run: as many as are asked for or needed."""
+def _better_points(
+    groups: Groups, traces: list[list[Trace]], n_points: int | None, share: float
+) -> Any:
+    """Return points for the hyperparameters of a pilot run: as many as are asked for or needed.
+
+    The run had a share of the rows.
+    """
     model = groups[0][0]
     most = 2 * _NUMBERS[-1] if n_points is None else n_points
     candidates = greedy_points(short_kernel(model, traces), model.X, most)
     if n_points is not None:
         return candidates
-    data = stand_ins(groups, traces)
+    data = stand_ins(groups, traces, share)
     for number in _NUMBERS:
         points = candidates[:number]
         if number >= len(candidates):
@@ -350,8 +356,10 @@ class _StandIn(NamedTuple):
     deviation: Array
 
 
-def stand_ins(groups: Groups, traces: Sequence[Sequence[Trace]]) -> list[_StandIn]:
-    """Return Gaussian data for each latent function."""
+def stand_ins(
+    groups: Groups, traces: Sequence[Sequence[Trace]], share: float = 1.0
+) -> list[_StandIn]:
+    """Return Gaussian data for each latent function; the traces had a share of the rows."""
     found = []
     for models, group in zip(groups, traces, strict=True):
         means = [_mean_at_rows(m, t) for m, t in zip(models, group, strict=True)]
@@ -359,7 +367,7 @@ def stand_ins(groups: Groups, traces: Sequence[Sequence[Trace]]) -> list[_StandI
             likelihood = copy.copy(model.likelihood)
             if len(models) > 1:
                 likelihood.condition_on(means[:f] + means[f + 1 :])
-            found.append(_stand_in(model, likelihood, trace, means[f]))
+            found.append(_stand_in(model, likelihood, trace, means[f], share))
     return found
 
 
@@ -370,10 +378,13 @@ def _mean_at_rows(model: LatentGaussianModel, trace: Trace) -> Array:
 
 
 def _stand_in(
-    model: LatentGaussianModel, likelihood: Likelihood, trace: Trace, latent: Array
+    model: LatentGaussianModel, likelihood: Likelihood, trace: Trace, latent: Array, share: float
 ) -> _StandIn:
     layout = model.layout
     every = trace.all_theta()
+    # The posterior of all rows is narrower, by about the root of the share.
+    centre = np.median(every, axis=0)
+    every = centre + math.sqrt(share) * (every - centre)
     theta = every[np.linspace(0, len(every) - 1, _N_COMPARED).astype(int)]
     noise, deviation = np.empty((2, len(theta), len(latent)))
     for i, one in enumerate(theta):

@@ -59,8 +59,9 @@ class LeaveOneOut(LatentPredictions):
         *What is computed.* For Gaussian noise the density of a row given each draw of the
         hyperparameters and the other rows, in closed form. For other likelihoods f is integrated
         out along a line through each draw; with inducing points the density is that of the row
-        given the function there, which the other rows add nothing to. A row of `sample_weight` w is left out with all its copies, and
-        its log density counts w times. Rows with equal X stay when one of them is left out.
+        given the function there, which the other rows add nothing to. A row of `sample_weight` w is
+        left out with all its copies, and its log density counts w times. Rows with equal X stay
+        when one of them is left out.
 
         *Several classes.* One-vs-rest: the probability of the row's class without the row in each
         of the independent models, normalised over the classes as in `predict_proba`; Pareto k is

@@ -358,8 +358,8 @@ def test_inducing_points_with_gaussian_noise_are_integrated_out(noise):
     smooth = ConstantKernel(1.3, "fixed") * RBF(0.7, "fixed")
     narrow = noise * (1.0 - 1e-7), noise * (1.0 + 1e-7)
     y, repeats = np.concatenate([F, [0.4]]), np.concatenate([X, X[:1]])
-    model = fit(MCMCGaussianProcessRegressor(smooth + WhiteKernel(noise, narrow), n_inducing=points),
-                repeats, y)  # fmt: skip
+    kernel = smooth + WhiteKernel(noise, narrow)
+    model = fit(MCMCGaussianProcessRegressor(kernel, n_inducing=points), repeats, y)
     cross = smooth(repeats, points)
     explained = cross @ np.linalg.solve(smooth(points) + 1e-12 * np.eye(6), cross.T)
     # Rows with equal inputs share what the points do not explain.
