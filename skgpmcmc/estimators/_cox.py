@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from os import PathLike
 from typing import Any, ClassVar
@@ -45,6 +46,7 @@ _MEAN_SD = 2.0
 
 
 @with_shared_documentation
+@dataclass(repr=False, eq=False)
 class MCMCCoxProcessRegressor(CountPredictions):
     """Counts whose log rate is a Gaussian process, hyperparameters integrated out.
 
@@ -163,58 +165,31 @@ class MCMCCoxProcessRegressor(CountPredictions):
         "dispersion": [None, Interval(Real, SMALLEST_DISPERSION, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        *,
-        likelihood: str = "poisson",
-        dispersion: float | None = None,
-        mean: str = "constant",
-        representation: str | float = "auto",
-        hyperparameter_update: Any = "auto",
-        n_inducing: Any = "auto",
-        n_latent_updates: int = 10,
-        priors: dict | None = None,
-        n_chains: int = 4,
-        n_warmup: int = 250,
-        n_draws: int = 1000,
-        min_ess: float | None = 100.0,
-        max_rhat: float | None = 1.05,
-        max_seconds: float | None = None,
-        thin: int = 1,
-        max_prediction_draws: int | None = None,
-        memory_limit: float | None = 8.0,
-        copy_X_train: bool = True,
-        warm_start: bool = False,
-        checkpoint: str | PathLike | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.likelihood = likelihood
-        self.dispersion = dispersion
-        self.mean = mean
-        self.representation = representation
-        self.hyperparameter_update = hyperparameter_update
-        self.n_inducing = n_inducing
-        self.n_latent_updates = n_latent_updates
-        self.priors = priors
-        self.n_chains = n_chains
-        self.n_warmup = n_warmup
-        self.n_draws = n_draws
-        self.min_ess = min_ess
-        self.max_rhat = max_rhat
-        self.max_seconds = max_seconds
-        self.thin = thin
-        self.max_prediction_draws = max_prediction_draws
-        self.memory_limit = memory_limit
-        self.copy_X_train = copy_X_train
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    kernel: Kernel | None = None
+    _: KW_ONLY
+    likelihood: str = "poisson"
+    dispersion: float | None = None
+    mean: str = "constant"
+    representation: str | float = "auto"
+    hyperparameter_update: Any = "auto"
+    n_inducing: Any = "auto"
+    n_latent_updates: int = 10
+    priors: dict | None = None
+    n_chains: int = 4
+    n_warmup: int = 250
+    n_draws: int = 1000
+    min_ess: float | None = 100.0
+    max_rhat: float | None = 1.05
+    max_seconds: float | None = None
+    thin: int = 1
+    max_prediction_draws: int | None = None
+    memory_limit: float | None = 8.0
+    copy_X_train: bool = True
+    warm_start: bool = False
+    checkpoint: str | PathLike | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
