@@ -753,9 +753,9 @@ MUTATIONS = [
         "score",
     ),
     Mutation(
-        "estimators/_count_predictions.py",
-        "y[rows], *moments, params, exposure=exposure[rows]",
-        "y[rows], *moments, params, exposure=exposure[: len(y[rows])]",
+        "_prediction/_averages.py",
+        "some = {name: values[rows] for name, values in per_row.items()}",
+        "some = {n: v[: rows.stop - rows.start] for n, v in per_row.items()}",
         "tests/estimators/test_score_values.py -k test_density_of_counts",
         "prediction",
     ),

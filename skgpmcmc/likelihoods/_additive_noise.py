@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar, Self
 
@@ -26,8 +25,8 @@ class AdditiveNoise(Likelihood):
     one fixed number. Where the fixed variances of the training rows differ it is all of the noise
     there.
 
-    A subclass defines `pointwise`, and the attributes and methods below, of noise that is normal
-    where it has no scale.
+    A subclass defines `pointwise` and the attributes below. Methods say that noise is normal; one
+    with other noise overrides the five at the end, for scales that are not all zero.
     """
 
     known_variance: float | NDArray
@@ -63,11 +62,7 @@ class AdditiveNoise(Likelihood):
         values = np.empty(mean.shape)
         for rows, scale2 in new._scales(params):
             some = new.y[rows], mean[:, rows], variance[:, rows]
-            values[:, rows] = (
-                self._log_density(*some, scale2, params)
-                if scale2.any()
-                else normal_log_density(*some)
-            )
+            values[:, rows] = self._log_density(*some, scale2, params)
         return values
 
     def predictive_quantiles(
@@ -84,11 +79,7 @@ class AdditiveNoise(Likelihood):
         values = np.empty((mean.shape[1], np.size(quantiles)))
         for rows, scale2 in new._scales(params):
             some = mean[:, rows], variance[:, rows]
-            values[rows] = (
-                self._quantiles(*some, scale2, params, quantiles)
-                if scale2.any()
-                else normal_quantiles(*some, quantiles)
-            )
+            values[rows] = self._quantiles(*some, scale2, params, quantiles)
         return values
 
     def predictive_exceedance(
@@ -106,11 +97,7 @@ class AdditiveNoise(Likelihood):
         values = np.empty(mean.shape[1])
         for rows, scale2 in new._scales(params):
             some = thresholds[rows], mean[:, rows], variance[:, rows]
-            values[rows] = (
-                self._exceedance(*some, scale2, params)
-                if scale2.any()
-                else normal_exceedance(*some)
-            )
+            values[rows] = self._exceedance(*some, scale2, params)
         return values
 
     def predictive_mean(
@@ -170,13 +157,12 @@ class AdditiveNoise(Likelihood):
         for number, part in enumerate(distinct):
             yield np.flatnonzero(which.reshape(-1) == number), level + part
 
-    @abstractmethod
     def _log_density(
         self, y: NDArray, mean: NDArray, variance: NDArray, scale2: NDArray, params: NDArray
     ) -> NDArray:
         """Return log densities, (n_draws, n_rows), with noise of these squared scales."""
+        return normal_log_density(y, mean, variance + scale2[:, np.newaxis])
 
-    @abstractmethod
     def _quantiles(
         self,
         mean: NDArray,
@@ -186,8 +172,8 @@ class AdditiveNoise(Likelihood):
         quantiles: ArrayLike,
     ) -> NDArray:
         """Return quantiles, (n_rows, n_quantiles), with noise of these squared scales."""
+        return normal_quantiles(mean, variance + scale2[:, np.newaxis], quantiles)
 
-    @abstractmethod
     def _exceedance(
         self,
         threshold: NDArray,
@@ -197,8 +183,8 @@ class AdditiveNoise(Likelihood):
         params: NDArray,
     ) -> NDArray:
         """Return probabilities above thresholds, with noise of these squared scales."""
+        return normal_exceedance(threshold, mean, variance + scale2[:, np.newaxis])
 
-    @abstractmethod
     def _draw_standard(
         self,
         shape: tuple[int, ...],
@@ -206,7 +192,8 @@ class AdditiveNoise(Likelihood):
         rng: np.random.Generator | np.random.RandomState,
     ) -> NDArray:
         """Draw noise of scale one, (n_rows, n_samples)."""
+        return rng.standard_normal(shape)
 
-    @abstractmethod
     def _variance_factor(self, params: NDArray) -> NDArray:
         """Return the variance of noise of scale one in each draw."""
+        return np.ones(len(params))

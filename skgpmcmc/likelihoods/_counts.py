@@ -40,7 +40,7 @@ class Counts(Likelihood):
     ) -> NDArray:
         """Log probability of new counts given each draw; see `Likelihood`."""
         new = self.at_new_rows(mean.shape[1], y, **per_row)
-        exposure, is_none = new._exposures()
+        exposure, is_none = new._positive_exposures()
         params = self._params_of_draws(params, len(mean))
         values = self._log_pmf(new.y, mean, variance, exposure, params)
         values[:, is_none] = np.where(new.y[is_none] == 0.0, 0.0, -np.inf)
@@ -55,7 +55,7 @@ class Counts(Likelihood):
         **per_row: PerRow,
     ) -> NDArray:
         """Quantiles of new counts; see `Likelihood.predictive_quantiles`."""
-        exposure, is_none = self.at_new_rows(mean.shape[1], **per_row)._exposures()
+        exposure, is_none = self.at_new_rows(mean.shape[1], **per_row)._positive_exposures()
         params = self._params_of_draws(params, len(mean))
         values = self._quantiles(quantiles, mean, variance, exposure, params)
         values[is_none] = 0.0
@@ -66,8 +66,7 @@ class Counts(Likelihood):
     ) -> NDArray:
         """Return the expectation of new counts; see `Likelihood.predictive_mean`."""
         new = self.at_new_rows(mean.shape[1], **per_row)
-        exposure = np.ones(1) if new.exposure is None else new.exposure
-        return expected_counts(log_mean_exp(mean + 0.5 * variance), exposure)
+        return expected_counts(log_mean_exp(mean + 0.5 * variance), new._exposures())
 
     def predictive_sample(
         self,
@@ -78,16 +77,19 @@ class Counts(Likelihood):
     ) -> NDArray:
         """Draw new counts given log rates; see `Likelihood.predictive_sample`."""
         new = self.at_new_rows(len(latent), **per_row)
-        exposure = np.ones(1) if new.exposure is None else new.exposure[:, np.newaxis]
-        rate = np.minimum(expected_counts(latent, exposure), LARGEST_RATE)
+        rate = np.minimum(expected_counts(latent, new._exposures()[:, np.newaxis]), LARGEST_RATE)
         return np.asarray(self._draw(rate, self._params_of_draws(params, latent.shape[1]), rng))
 
     def _check_new_values(self, name: str, values: NDArray) -> None:
         check_not_negative(values, name)
 
-    def _exposures(self) -> tuple[NDArray, NDArray]:
+    def _exposures(self) -> NDArray:
+        """Return the exposure of each observation."""
+        return np.ones_like(self.y) if self.exposure is None else self.exposure
+
+    def _positive_exposures(self) -> tuple[NDArray, NDArray]:
         """Return exposures, 1 in place of 0, and where they are 0."""
-        exposure = np.ones_like(self.y) if self.exposure is None else self.exposure
+        exposure = self._exposures()
         is_none = exposure == 0.0
         return np.where(is_none, 1.0, exposure), is_none
 

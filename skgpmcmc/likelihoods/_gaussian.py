@@ -13,7 +13,6 @@ from ._additive_noise import AdditiveNoise
 from ._base import Params
 from ._checks import as_floats
 from ._sites import Sites
-from .predictive._mixtures import normal_exceedance, normal_log_density, normal_quantiles
 
 _LOG_2PI = math.log(2.0 * math.pi)
 
@@ -198,42 +197,6 @@ class Gaussian(AdditiveNoise):
         """Draw one observation per row; see `Likelihood.sample`."""
         noise = np.random.default_rng(rng).standard_normal(self.y.size)
         return self._at_observations(latent) + np.sqrt(self._variance(params)) * noise
-
-    def _log_density(
-        self, y: NDArray, mean: NDArray, variance: NDArray, scale2: NDArray, params: NDArray
-    ) -> NDArray:
-        return normal_log_density(y, mean, variance + scale2[:, np.newaxis])
-
-    def _quantiles(
-        self,
-        mean: NDArray,
-        variance: NDArray,
-        scale2: NDArray,
-        params: NDArray,
-        quantiles: ArrayLike,
-    ) -> NDArray:
-        return normal_quantiles(mean, variance + scale2[:, np.newaxis], quantiles)
-
-    def _exceedance(
-        self,
-        threshold: NDArray,
-        mean: NDArray,
-        variance: NDArray,
-        scale2: NDArray,
-        params: NDArray,
-    ) -> NDArray:
-        return normal_exceedance(threshold, mean, variance + scale2[:, np.newaxis])
-
-    def _draw_standard(
-        self,
-        shape: tuple[int, ...],
-        params: NDArray,
-        rng: np.random.Generator | np.random.RandomState,
-    ) -> NDArray:
-        return rng.standard_normal(shape)
-
-    def _variance_factor(self, params: NDArray) -> NDArray:
-        return np.ones(len(params))
 
 
 def check_noise_variance(value: ArrayLike | None, name: str, n_obs: int) -> float | NDArray | None:

@@ -103,7 +103,7 @@ class NegativeBinomial(Counts):
 
     def _refresh(self) -> None:
         """Sum the observations of the same latent value and exposure, in a fixed order."""
-        exposure = np.ones_like(self.y) if self.exposure is None else self.exposure
+        exposure = self._exposures()
         self._offset = np.log(exposure)
         weight = np.ones_like(self.y) if self.sample_weight is None else self.sample_weight
         self._group(exposure, weight)

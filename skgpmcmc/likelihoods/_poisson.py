@@ -73,7 +73,7 @@ class Poisson(Counts):
         )
 
     def _refresh(self) -> None:
-        exposure = np.ones_like(self.y) if self.exposure is None else self.exposure
+        exposure = self._exposures()
         self._offset = self.y * np.log(exposure) - gammaln(self.y + 1.0)
         self._count = self._sum_per_latent(self._weighted(self.y))
         self._exposure = self._sum_per_latent(self._weighted(exposure))

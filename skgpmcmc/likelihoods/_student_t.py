@@ -245,6 +245,8 @@ class StudentT(AdditiveNoise):
     def _log_density(
         self, y: NDArray, mean: NDArray, variance: NDArray, scale2: NDArray, params: NDArray
     ) -> NDArray:
+        if not scale2.any():
+            return super()._log_density(y, mean, variance, scale2, params)
         nu = self._degrees_of_freedom(params)
         return student_t_log_density(y, mean, variance, scale2, nu)
 
@@ -256,6 +258,8 @@ class StudentT(AdditiveNoise):
         params: NDArray,
         quantiles: ArrayLike,
     ) -> NDArray:
+        if not scale2.any():
+            return super()._quantiles(mean, variance, scale2, params, quantiles)
         nu = self._degrees_of_freedom(params)
         return student_t_quantiles(mean, variance, scale2, nu, quantiles)
 
@@ -267,6 +271,8 @@ class StudentT(AdditiveNoise):
         scale2: NDArray,
         params: NDArray,
     ) -> NDArray:
+        if not scale2.any():
+            return super()._exceedance(threshold, mean, variance, scale2, params)
         nu = self._degrees_of_freedom(params)
         return student_t_exceedance(threshold, mean, variance, scale2, nu)
 
