@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+import operator
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -48,21 +49,11 @@ class Costs:
 
     def __sub__(self, other: Costs) -> Costs:
         """Return the costs of a phase from those at its end and at its beginning."""
-        return Costs(
-            self.n_covariances - other.n_covariances,
-            self.n_likelihoods - other.n_likelihoods,
-            self.n_failures - other.n_failures,
-            self.seconds - other.seconds,
-        )
+        return Costs(*map(operator.sub, astuple(self), astuple(other)))
 
     def __add__(self, other: Costs) -> Costs:
         """Return the costs of two phases together."""
-        return Costs(
-            self.n_covariances + other.n_covariances,
-            self.n_likelihoods + other.n_likelihoods,
-            self.n_failures + other.n_failures,
-            self.seconds + other.seconds,
-        )
+        return Costs(*map(operator.add, astuple(self), astuple(other)))
 
 
 class ChainDraws:

@@ -12,6 +12,7 @@ from .._checks import check_rows, check_vector
 from ._additive_noise import AdditiveNoise
 from ._base import Params
 from ._checks import as_floats
+from ._new_observations import Seed
 from ._sites import Sites
 
 _LOG_2PI = math.log(2.0 * math.pi)
@@ -182,18 +183,9 @@ class Gaussian(AdditiveNoise):
         """Return `gaussian_sites`, whatever the prior."""
         return self.gaussian_sites(params)
 
-    def laplace_sites(
-        self, prior_mean: ArrayLike, prior_variance: ArrayLike, params: Params = ()
-    ) -> Sites:
-        """Return `gaussian_sites`, whatever the prior."""
-        return self.gaussian_sites(params)
+    laplace_sites = moment_sites
 
-    def sample(
-        self,
-        latent: NDArray,
-        params: Params = (),
-        rng: np.random.Generator | int | None = None,
-    ) -> NDArray:
+    def sample(self, latent: NDArray, params: Params = (), rng: Seed = None) -> NDArray:
         """Draw one observation per row; see `Likelihood.sample`."""
         noise = np.random.default_rng(rng).standard_normal(self.y.size)
         return self._at_observations(latent) + np.sqrt(self._variance(params)) * noise
