@@ -179,8 +179,8 @@ MUTATIONS = [
     # Covariances.
     Mutation(
         "_covariance/_factor.py",
-        "unit_half_log_det + lower.shape[0] * math.log(self.scale)",
-        "unit_half_log_det + lower.shape[0] * math.log(amplitude)",
+        "unit_half_log_det + self.lower.shape[0] * math.log(self.scale)",
+        "unit_half_log_det + self.lower.shape[0] * math.log(amplitude)",
         _COVARIANCE,
         "posterior",
     ),

@@ -104,14 +104,11 @@ class ChainDraws:
         Draws that came from another process may be read-only: Dask hands out the bytes that it
         received.
         """
-        n_parameters, n_latent = self.theta.shape[1], self.latent.shape[1]
-        draws = ChainDraws(n_draws, n_parameters, n_latent, self.collapsed_mean is not None)
-        own = draws.arrays()
+        draws = copy.copy(self)
         for name, values in self.arrays().items():
-            own[name][: self.n_kept] = values[: self.n_kept]
-        draws.n_kept, draws.moved, draws.gave_up = self.n_kept, self.moved, self.gave_up
-        draws.n_warmup = self.n_warmup
-        draws.warmup, draws.sampling = self.warmup, self.sampling
+            own = np.empty((n_draws, *values.shape[1:]))
+            own[: self.n_kept] = values[: self.n_kept]
+            setattr(draws, name, own)
         draws.snapshots = list(self.snapshots)
         return draws
 

@@ -17,7 +17,7 @@ from ._columns import column_names
 from ._conversions import are_dates, check_convert, convert_numbers
 from ._curves import draw_new, draw_several, draw_single, draw_training_edges
 from ._figures import require_matplotlib, single_axes
-from ._predictions import curves, exposure_range, observed
+from ._predictions import Wanted, curves, exposure_range, observed
 from ._style import concise_dates, draw_legend, hide_frame
 
 
@@ -241,7 +241,7 @@ class PredictiveDisplay:
             y_observed = observed(fitted.estimator, y, exposure, target)
         x, seen = line.points(grid_resolution)
         is_date = are_dates(convert_numbers(x, convert))
-        found = curves(fitted.estimator, seen, levels, target, exposures)
+        found = curves(fitted.estimator, seen, Wanted(levels, target, exposures))
         display = cls(
             x,
             found.mean,
