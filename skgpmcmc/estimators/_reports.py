@@ -261,7 +261,7 @@ def _groups(estimator: Any, kind: str) -> dict[str, Variables]:
         by_row = {"point_of_row": observed.places(), **by_row}
         if kind == "leave-one-out" or (kind == "auto" and can_leave_out(estimator)):
             sizes = log_likelihoods[0].shape
-            parts = left_out_rows(estimator, sizes[0] * sizes[1])
+            parts = left_out_rows(estimator, sizes[0] * sizes[1], log_likelihoods)
             log_likelihoods = [part.all_copies.reshape(sizes) for part in parts]
     else:  # given the function at the points, the other rows say nothing of a row
         functions = functions_at_points(estimator)
