@@ -179,8 +179,8 @@ MUTATIONS = [
     # Covariances.
     Mutation(
         "_covariance/_factor.py",
-        "unit_half_log_det + lower.shape[0] * math.log(self.scale)",
-        "unit_half_log_det + lower.shape[0] * math.log(amplitude)",
+        "unit_half_log_det + self.lower.shape[0] * math.log(self.scale)",
+        "unit_half_log_det + self.lower.shape[0] * math.log(amplitude)",
         _COVARIANCE,
         "posterior",
     ),
@@ -753,9 +753,9 @@ MUTATIONS = [
         "score",
     ),
     Mutation(
-        "estimators/_count_predictions.py",
-        "y[rows], *moments, params, exposure=exposure[rows]",
-        "y[rows], *moments, params, exposure=exposure[: len(y[rows])]",
+        "_prediction/_averages.py",
+        "some = {name: values[rows] for name, values in per_row.items()}",
+        "some = {n: v[: rows.stop - rows.start] for n, v in per_row.items()}",
         "tests/estimators/test_score_values.py -k test_density_of_counts",
         "prediction",
     ),

@@ -8,7 +8,7 @@ observations. The estimators are built of the same parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from ._covariance import (
 from ._linalg import Array
 from ._model._inputs import as_inputs
 from ._model._model import LatentGaussianModel
-from ._prediction._averages import latent_moments
+from ._prediction._averages import latent_moments, of_new_observations
 from ._prediction._dense import PosteriorDraws, likelihood_params, sample_latent
 from ._prediction._registry import posterior_draws
 from ._running._chains import run_chains
@@ -137,11 +137,9 @@ def predict_log_density(
         raise ValueError(
             f"y must have one element for each of the {len(X)} rows of X; got {len(y)}."
         )
-
-    def log_density(rows: slice, *moments: Array, **some: Any) -> Array:
-        return model.likelihood.predictive_log_density(y[rows], *moments, **some)
-
-    return _by_chunks(model, draws, trace, X, max_draws, log_density, per_row)
+    values = model.likelihood.values_of_new_rows(len(X), per_row)
+    method, params = model.likelihood.predictive_log_density, likelihood_params(trace, max_draws)
+    return of_new_observations(method, draws, X, params, y, **values)
 
 
 def predict_quantiles(
@@ -180,11 +178,9 @@ def predict_quantiles(
     """
     draws, X = _draws_and_rows(model, trace, X, max_draws)
     quantiles = check_quantiles(quantiles)
-
-    def values(rows: slice, *moments: Array, **some: Any) -> Array:
-        return model.likelihood.predictive_quantiles(quantiles, *moments, **some)
-
-    return _by_chunks(model, draws, trace, X, max_draws, values, per_row)
+    values = model.likelihood.values_of_new_rows(len(X), per_row)
+    method = partial(model.likelihood.predictive_quantiles, quantiles)
+    return of_new_observations(method, draws, X, likelihood_params(trace, max_draws), **values)
 
 
 def predict_mean(
@@ -235,11 +231,9 @@ def predict_mean(
     (2, 3)
     """
     draws, X = _draws_and_rows(model, trace, X, max_draws)
-
-    def mean(rows: slice, *moments: Array, **some: Any) -> Array:
-        return model.likelihood.predictive_mean(*moments, **some)
-
-    return _by_chunks(model, draws, trace, X, max_draws, mean, per_row)
+    values = model.likelihood.values_of_new_rows(len(X), per_row)
+    method, params = model.likelihood.predictive_mean, likelihood_params(trace, max_draws)
+    return of_new_observations(method, draws, X, params, **values)
 
 
 def predict_samples(
@@ -303,23 +297,3 @@ def _draws_and_rows(
     check_kernel_call(model.kernel, X[:2])
     draws = posterior_draws(model.structure, model.kernel, model.X, trace, model.jitter, max_draws)
     return draws, X
-
-
-def _by_chunks(
-    model: LatentGaussianModel,
-    draws: PosteriorDraws,
-    trace: Trace,
-    X: Any,
-    max_draws: int,
-    predict: Callable[..., Array],
-    per_row: Mapping[str, Any],
-) -> Array:
-    """Call a function of rows, moments of f there and parameters; join what it returns."""
-    params = likelihood_params(trace, max_draws)
-    values = model.likelihood.values_of_new_rows(len(X), per_row)
-    return np.concatenate(
-        [
-            predict(rows, *moments, params=params, **{n: v[rows] for n, v in values.items()})
-            for rows, *moments in draws.chunks(X)
-        ]
-    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+import operator
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -48,21 +49,11 @@ class Costs:
 
     def __sub__(self, other: Costs) -> Costs:
         """Return the costs of a phase from those at its end and at its beginning."""
-        return Costs(
-            self.n_covariances - other.n_covariances,
-            self.n_likelihoods - other.n_likelihoods,
-            self.n_failures - other.n_failures,
-            self.seconds - other.seconds,
-        )
+        return Costs(*map(operator.sub, astuple(self), astuple(other)))
 
     def __add__(self, other: Costs) -> Costs:
         """Return the costs of two phases together."""
-        return Costs(
-            self.n_covariances + other.n_covariances,
-            self.n_likelihoods + other.n_likelihoods,
-            self.n_failures + other.n_failures,
-            self.seconds + other.seconds,
-        )
+        return Costs(*map(operator.add, astuple(self), astuple(other)))
 
 
 class ChainDraws:
@@ -113,14 +104,11 @@ class ChainDraws:
         Draws that came from another process may be read-only: Dask hands out the bytes that it
         received.
         """
-        n_parameters, n_latent = self.theta.shape[1], self.latent.shape[1]
-        draws = ChainDraws(n_draws, n_parameters, n_latent, self.collapsed_mean is not None)
-        own = draws.arrays()
+        draws = copy.copy(self)
         for name, values in self.arrays().items():
-            own[name][: self.n_kept] = values[: self.n_kept]
-        draws.n_kept, draws.moved, draws.gave_up = self.n_kept, self.moved, self.gave_up
-        draws.n_warmup = self.n_warmup
-        draws.warmup, draws.sampling = self.warmup, self.sampling
+            own = np.empty((n_draws, *values.shape[1:]))
+            own[: self.n_kept] = values[: self.n_kept]
+            setattr(draws, name, own)
         draws.snapshots = list(self.snapshots)
         return draws
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from skgpmcmc._covariance import GridStructure, LowRankStructure
+from skgpmcmc._covariance import DenseStructure, GridStructure, LowRankStructure
 from skgpmcmc._grid import Grid
 from skgpmcmc._model._model import LatentGaussianModel
 from skgpmcmc.likelihoods import (
@@ -28,7 +28,7 @@ from skgpmcmc.likelihoods import (
     Sites,
 )
 from skgpmcmc.likelihoods import StudentT as StudentTNoise
-from skgpmcmc.representations import make_representation
+from skgpmcmc.representations import build_representation, usable_structure
 
 X_SMALL = np.array([[0.0, 0.3], [0.7, 0.1], [1.5, 1.2], [2.1, 0.4]])
 #: The first two observations share a latent variable.
@@ -172,6 +172,17 @@ def make_model_for(representation, likelihood: Likelihood, kernel=None, priors=N
     if representation == "joint-ep":
         options = {"structure": LowRankStructure(POINTS), **options}
     return make_model(likelihood, kernel, priors, **options)
+
+
+def check_representation(representation, likelihood: Likelihood, structure=None) -> None:
+    """Raise an error if a representation cannot be used, by default with a dense covariance."""
+    usable_structure(representation, likelihood, structure or DenseStructure())
+
+
+def make_representation(representation, workspace):
+    """Return a representation for one chain, after the check that a plan of chains makes."""
+    check_representation(representation, workspace.likelihood, workspace.structure)
+    return build_representation(representation, workspace)
 
 
 def frozen_for(representation, model: LatentGaussianModel):

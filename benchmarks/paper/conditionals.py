@@ -19,7 +19,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from skgpmcmc._model._model import LatentGaussianModel
-from skgpmcmc.representations import Conditional, make_representation
+from skgpmcmc.representations import Conditional, build_representation
 
 from .problems import KNOWN_VARIANCE, PROBLEMS
 from .results import Row, quantities, standard_error, write_rows
@@ -125,7 +125,7 @@ def held_variance(
     workspace = model.workspace()
     state = workspace.state_at(*draw)
     assert state is not None
-    held = make_representation(representation, workspace)
+    held = build_representation(representation, workspace)
     held.prepare(state)
     conditional = held.condition(state, rng)
     return conditional_variance(conditional, draw.theta, index, model.layout.priors[index].support)

@@ -9,6 +9,7 @@ L U^-T of the pseudo-posterior covariance R = (K^-1 + W)^-1 of M&A eq.
 from __future__ import annotations
 
 import math
+from dataclasses import InitVar, dataclass, field, replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from .. import _linalg
 from .._linalg import Array
 
 
+@dataclass(slots=True, eq=False)
 class CholeskyFactor:
     """K = scale^2 L L^T, at one setting of the kernel's hyperparameters.
 
@@ -36,34 +38,20 @@ class CholeskyFactor:
         Which of the chain's two buffers holds L.
     """
 
-    __slots__ = (
-        "half_log_det",
-        "lower",
-        "scale",
-        "slot",
-        "theta",
-        "unit_half_log_det",
-        "unit_variance",
-        "variance",
-    )
+    theta: Array
+    lower: Array
+    unit_half_log_det: float
+    unit_variance: float | Array
+    slot: int
+    amplitude: InitVar[float]
+    scale: float = field(init=False)
+    variance: float | Array = field(init=False)
+    half_log_det: float = field(init=False)
 
-    def __init__(
-        self,
-        theta: Array,
-        lower: Array,
-        unit_half_log_det: float,
-        unit_variance: float | Array,
-        slot: int,
-        amplitude: float = 1.0,
-    ) -> None:
-        self.theta = theta
-        self.lower = lower
-        self.unit_half_log_det = unit_half_log_det
-        self.unit_variance = unit_variance
-        self.slot = slot
+    def __post_init__(self, amplitude: float) -> None:
         self.scale = math.sqrt(amplitude)
-        self.variance = unit_variance * amplitude
-        self.half_log_det = unit_half_log_det + lower.shape[0] * math.log(self.scale)
+        self.variance = self.unit_variance * amplitude
+        self.half_log_det = self.unit_half_log_det + self.lower.shape[0] * math.log(self.scale)
 
     @property
     def n(self) -> int:
@@ -72,9 +60,7 @@ class CholeskyFactor:
 
     def rescaled(self, theta: Array, amplitude: float) -> CholeskyFactor:
         """Return the factor at another amplitude; L itself is shared."""
-        return CholeskyFactor(
-            theta, self.lower, self.unit_half_log_det, self.unit_variance, self.slot, amplitude
-        )
+        return replace(self, theta=theta, amplitude=amplitude)
 
     def colour(self, whitened: Array) -> Array:
         """Return scale L z: a draw from N(0, K) if z is one from N(0, I)."""
@@ -109,6 +95,7 @@ class CholeskyFactor:
         return -0.5 * float(whitened.dot(whitened)) - self.half_log_det
 
 
+@dataclass(slots=True, eq=False)
 class PseudoPosterior:
     """The Gaussian with prior N(m, K) and sites exp(-W f^2 / 2 + h f).
 
@@ -123,16 +110,11 @@ class PseudoPosterior:
         Which of the chain's two buffers holds U.
     """
 
-    __slots__ = ("factor", "half_log_det", "lower", "precision", "slot")
-
-    def __init__(
-        self, factor: CholeskyFactor, precision: Array, lower: Array, half_log_det: float, slot: int
-    ) -> None:
-        self.factor = factor
-        self.precision = precision
-        self.lower = lower
-        self.half_log_det = half_log_det
-        self.slot = slot
+    factor: CholeskyFactor
+    precision: Array
+    lower: Array
+    half_log_det: float
+    slot: int
 
     def project(self, shift: Array, mean: float) -> Array:
         """Return b = U^-1 L^T (h - W m)."""

@@ -13,6 +13,7 @@ and one with triangular matrices of m x m; nothing is as large as n x n.
 from __future__ import annotations
 
 import math
+from dataclasses import InitVar, dataclass, field, replace
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from ._low_rank_kernel import PointsCovariance
 _PIECE = 2**18
 
 
+@dataclass(slots=True, eq=False)
 class Columns:
     """A and what it is made of, at one theta: in one of the two buffers of a chain.
 
@@ -46,27 +48,16 @@ class Columns:
         Elements of theta that only rescale K.
     """
 
-    __slots__ = ("cross", "residual", "root", "scale_parameters", "slot", "solver", "values")
-
-    def __init__(
-        self,
-        values: Array,
-        root: Array,
-        solver: _linalg.RowSolver,
-        cross: PointsCovariance,
-        residual: Array,
-        slot: int,
-        scale_parameters: list[int],
-    ) -> None:
-        self.values = values
-        self.root = root
-        self.solver = solver
-        self.cross = cross
-        self.residual = residual
-        self.slot = slot
-        self.scale_parameters = scale_parameters
+    values: Array
+    root: Array
+    solver: _linalg.RowSolver
+    cross: PointsCovariance
+    residual: Array
+    slot: int
+    scale_parameters: list[int]
 
 
+@dataclass(slots=True, eq=False)
 class LowRankFactor:
     """K = L L^T, at one setting of the kernel's hyperparameters, with or without noise.
 
@@ -88,39 +79,23 @@ class LowRankFactor:
         log |K| / 2.
     """
 
-    __slots__ = (
-        "columns",
-        "diagonal",
-        "half_log_det",
-        "lower",
-        "scale",
-        "shifted",
-        "theta",
-        "unit_half_log_det",
-        "unit_variance",
-        "variance",
-    )
+    theta: Array
+    columns: Columns
+    diagonal: Array
+    lower: Array
+    unit_half_log_det: float
+    unit_variance: float | Array
+    amplitude: InitVar[float]
+    shifted: Array = field(init=False)
+    scale: float = field(init=False)
+    variance: float | Array = field(init=False)
+    half_log_det: float = field(init=False)
 
-    def __init__(
-        self,
-        theta: Array,
-        columns: Columns,
-        diagonal: Array,
-        lower: Array,
-        unit_half_log_det: float,
-        unit_variance: float | Array,
-        amplitude: float,
-    ) -> None:
-        self.theta = theta
-        self.columns = columns
-        self.diagonal = diagonal
-        self.lower = lower
-        self.shifted = plus_identity(lower)
-        self.unit_half_log_det = unit_half_log_det
-        self.unit_variance = unit_variance
+    def __post_init__(self, amplitude: float) -> None:
+        self.shifted = plus_identity(self.lower)
         self.scale = math.sqrt(amplitude)
-        self.variance = unit_variance * amplitude
-        self.half_log_det = unit_half_log_det + len(diagonal) * math.log(self.scale)
+        self.variance = self.unit_variance * amplitude
+        self.half_log_det = self.unit_half_log_det + len(self.diagonal) * math.log(self.scale)
 
     @property
     def n(self) -> int:
@@ -129,15 +104,7 @@ class LowRankFactor:
 
     def rescaled(self, theta: Array, amplitude: float) -> LowRankFactor:
         """Return the factor at another amplitude; all else is shared."""
-        return LowRankFactor(
-            theta,
-            self.columns,
-            self.diagonal,
-            self.lower,
-            self.unit_half_log_det,
-            self.unit_variance,
-            amplitude,
-        )
+        return replace(self, theta=theta, amplitude=amplitude)
 
     def colour(self, whitened: Array) -> Array:
         """Return L z: a draw from N(0, K) if z is one from N(0, I)."""

@@ -1,7 +1,8 @@
-"""Moments of one latent function at new inputs, averaged over the draws."""
+"""Moments of one latent function, and what follows from them, averaged over the draws."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,37 @@ def latent_exceedance(draws: PosteriorDraws, X: Any, threshold: Array) -> Array:
     for rows, means, variances in draws.chunks(X):
         probability[rows] = normal_exceedance(threshold[rows], means, variances)
     return probability
+
+
+def of_new_observations(
+    method: Callable[..., Array],
+    draws: PosteriorDraws,
+    X: Any,
+    params: Array,
+    /,
+    *first: Array,
+    **per_row: Array,
+) -> Array:
+    """Return what a method of the likelihood says of new observations, some rows at a time.
+
+    Parameters
+    ----------
+    method : callable
+        Such as `Likelihood.predictive_mean`.
+    draws : PosteriorDraws
+        They give mean and variance of f.
+    X : array-like of length n_rows
+        New inputs.
+    params : ndarray of shape (n_draws, n_parameters)
+        The likelihood's own parameters.
+    *first, **per_row : ndarray of length n_rows
+        Its arguments before the moments, such as y, and after the parameters.
+    """
+    parts = []
+    for rows, *moments in draws.chunks(X):
+        some = {name: values[rows] for name, values in per_row.items()}
+        parts.append(method(*(each[rows] for each in first), *moments, params, **some))
+    return np.concatenate(parts)
 
 
 def latent_covariance(draws: PosteriorDraws, X: Any) -> tuple[Array, Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ _PRIOR_TAIL = 0.025
 _BEYOND = 1.0
 
 
+@dataclass(repr=False, eq=False)
 class HyperparameterDisplay:
     """Posteriors of hyperparameters, with their priors behind; one by one, or in pairs.
 
@@ -87,22 +89,13 @@ class HyperparameterDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        draws: Array,
-        *,
-        names: Sequence[str],
-        log_scale: Sequence[bool] | None = None,
-        priors: Sequence[HyperPrior] | None = None,
-        kind: str = "marginals",
-        note: str = "",
-    ) -> None:
-        self.draws = draws
-        self.names = names
-        self.log_scale = log_scale
-        self.priors = priors
-        self.kind = kind
-        self.note = note
+    draws: Array
+    _: KW_ONLY
+    names: Sequence[str]
+    log_scale: Sequence[bool] | None = None
+    priors: Sequence[HyperPrior] | None = None
+    kind: str = "marginals"
+    note: str = ""
 
     @classmethod
     def from_estimator(

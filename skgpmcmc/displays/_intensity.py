@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ _LONGEST_LABEL = 40
 _DEFAULT_UNIT = "events per unit of exposure"
 
 
+@dataclass(repr=False, eq=False)
 class IntensityDisplay:
     """The rate of a Cox process: a curve over one column, or maps over two.
 
@@ -109,34 +111,19 @@ class IntensityDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        X: Array,
-        mean: Array,
-        *,
-        intervals: Array | None = None,
-        confidence_levels: Sequence[float] | None = None,
-        exceedance: Array | None = None,
-        threshold: float | None = None,
-        events: Array | None = None,
-        feature_names: Sequence[str] | None = None,
-        unit: str = _DEFAULT_UNIT,
-        edges: Sequence[Array] | None = None,
-        threshold_is_mean: bool = False,
-        training_edges: Sequence[float] = (),
-    ) -> None:
-        self.X = X
-        self.mean = mean
-        self.intervals = intervals
-        self.confidence_levels = confidence_levels
-        self.exceedance = exceedance
-        self.threshold = threshold
-        self.events = events
-        self.feature_names = feature_names
-        self.unit = unit
-        self.edges = edges
-        self.threshold_is_mean = threshold_is_mean
-        self.training_edges = training_edges
+    X: Array
+    mean: Array
+    _: KW_ONLY
+    intervals: Array | None = None
+    confidence_levels: Sequence[float] | None = None
+    exceedance: Array | None = None
+    threshold: float | None = None
+    events: Array | None = None
+    feature_names: Sequence[str] | None = None
+    unit: str = _DEFAULT_UNIT
+    edges: Sequence[Array] | None = None
+    threshold_is_mean: bool = False
+    training_edges: Sequence[float] = ()
 
     @classmethod
     def from_estimator(

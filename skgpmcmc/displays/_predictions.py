@@ -93,23 +93,27 @@ def _(estimator: MCMCCoxProcessRegressor, exposure: Any, n_samples: int) -> Expo
     return float(given.min()), float(given.max())
 
 
-@singledispatch
-def curves(
-    estimator: Any, X: Any, levels: Sequence[float], target: Any, exposures: Exposures
-) -> Curves:
-    """Return predictions at X, for one class or all where there are classes.
+class Wanted(NamedTuple):
+    """What is to be drawn.
 
-    Parameters
+    Attributes
     ----------
-    estimator : estimator
-        Fitted.
-    X : array-like of shape (n_rows, n_features)
     levels : sequence of float
         Of the intervals, the widest first.
     target : label or None
+        One class out of several.
     exposures : tuple of two float, or None
         What `exposure_range` returns.
     """
+
+    levels: Sequence[float]
+    target: Any
+    exposures: Exposures
+
+
+@singledispatch
+def curves(estimator: Any, X: Any, wanted: Wanted) -> Curves:
+    """Return predictions of a fitted estimator at X, of one class or all if there are several."""
     raise NotImplementedError
 
 
@@ -120,15 +124,9 @@ def observed(estimator: Any, y: Any, exposure: Any, target: Any) -> Array:
 
 
 @curves.register
-def _(
-    estimator: MCMCGaussianProcessRegressor,
-    X: Any,
-    levels: Sequence[float],
-    target: Any,
-    exposures: Exposures,
-) -> Curves:
-    _refuse_target(target)
-    mean, intervals = _mean_and_intervals(estimator, X, levels)
+def _(estimator: MCMCGaussianProcessRegressor, X: Any, wanted: Wanted) -> Curves:
+    _refuse_target(wanted.target)
+    mean, intervals = _mean_and_intervals(estimator, X, wanted.levels)
     known = estimator.has_known_noise_  # by rows; nobody knows that of new ones
     of_what = "of y without the noise given to fit" if known else "of new observations"
     return Curves(mean, intervals, ["mean of y"], "y", of_what=of_what)
@@ -140,25 +138,19 @@ def _(estimator: MCMCGaussianProcessRegressor, y: Any, exposure: Any, target: An
 
 
 @curves.register
-def _(
-    estimator: MCMCCoxProcessRegressor,
-    X: Any,
-    levels: Sequence[float],
-    target: Any,
-    exposures: Exposures,
-) -> Curves:
-    _refuse_target(target)
-    mean, intervals = _mean_and_intervals(estimator, X, levels)
+def _(estimator: MCMCCoxProcessRegressor, X: Any, wanted: Wanted) -> Curves:
+    _refuse_target(wanted.target)
+    mean, intervals = _mean_and_intervals(estimator, X, wanted.levels)
     words: dict[str, Any] = {"of_what": "interval of the rate", "data": "counts / exposure"}
     ylabel = "events per unit of exposure"
-    least, most = estimator.exposure_range_ if exposures is None else exposures
+    least, most = wanted.exposures or estimator.exposure_range_
     if most > least * (1.0 + _ROUNDING):
         words["title"] = (
             "Rates per unit of exposure; exposures differ, from "
             f"{short_number(least)} to {short_number(most)}"
         )
     else:
-        counts = estimator.predict_quantiles(X, interval_ends(levels[0]), exposure=least)
+        counts = estimator.predict_quantiles(X, interval_ends(wanted.levels[0]), exposure=least)
         words |= {"new_interval": counts / least, "of_new": "of new counts"}
         if abs(least - 1.0) <= _ROUNDING:
             ylabel, words["data"] = "count", "counts"
@@ -180,15 +172,9 @@ def _(estimator: MCMCCoxProcessRegressor, y: Any, exposure: Any, target: Any) ->
 
 
 @curves.register
-def _(
-    estimator: MCMCGaussianProcessClassifier,
-    X: Any,
-    levels: Sequence[float],
-    target: Any,
-    exposures: Exposures,
-) -> Curves:
-    which = _classes(estimator, target)
-    intervals = np.array([estimator.predict_interval(X, level) for level in levels])
+def _(estimator: MCMCGaussianProcessClassifier, X: Any, wanted: Wanted) -> Curves:
+    which = _classes(estimator, wanted.target)
+    intervals = np.array([estimator.predict_interval(X, level) for level in wanted.levels])
     if intervals.ndim == 3:  # of the probability of the second class
         intervals = np.stack([1.0 - intervals[..., ::-1], intervals], axis=2)
     labels = [str(label) for label in estimator.classes_[which].tolist()]

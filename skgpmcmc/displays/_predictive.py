@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any
 
@@ -16,10 +17,11 @@ from ._columns import column_names
 from ._conversions import are_dates, check_convert, convert_numbers
 from ._curves import draw_new, draw_several, draw_single, draw_training_edges
 from ._figures import require_matplotlib, single_axes
-from ._predictions import curves, exposure_range, observed
+from ._predictions import Wanted, curves, exposure_range, observed
 from ._style import concise_dates, draw_legend, hide_frame
 
 
+@dataclass(repr=False, eq=False)
 class PredictiveDisplay:
     """Predictions along one column of X: means, intervals, and data.
 
@@ -100,42 +102,23 @@ class PredictiveDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        x: Array,
-        mean: Array,
-        intervals: Array,
-        *,
-        confidence_levels: Sequence[float],
-        labels: Sequence[str],
-        x_observed: Array | None = None,
-        y_observed: Array | None = None,
-        is_probability: bool = False,
-        xlabel: str = "x",
-        ylabel: str = "y",
-        title: str = "",
-        of_what: str = "interval",
-        new_interval: Array | None = None,
-        of_new: str = "of new data",
-        data_label: str = "data",
-        training_edges: Sequence[float] = (),
-    ) -> None:
-        self.x = x
-        self.mean = mean
-        self.intervals = intervals
-        self.confidence_levels = confidence_levels
-        self.labels = labels
-        self.x_observed = x_observed
-        self.y_observed = y_observed
-        self.is_probability = is_probability
-        self.xlabel = xlabel
-        self.ylabel = ylabel
-        self.title = title
-        self.of_what = of_what
-        self.new_interval = new_interval
-        self.of_new = of_new
-        self.data_label = data_label
-        self.training_edges = training_edges
+    x: Array
+    mean: Array
+    intervals: Array
+    _: KW_ONLY
+    confidence_levels: Sequence[float]
+    labels: Sequence[str]
+    x_observed: Array | None = None
+    y_observed: Array | None = None
+    is_probability: bool = False
+    xlabel: str = "x"
+    ylabel: str = "y"
+    title: str = ""
+    of_what: str = "interval"
+    new_interval: Array | None = None
+    of_new: str = "of new data"
+    data_label: str = "data"
+    training_edges: Sequence[float] = ()
 
     @classmethod
     def from_estimator(
@@ -258,7 +241,7 @@ class PredictiveDisplay:
             y_observed = observed(fitted.estimator, y, exposure, target)
         x, seen = line.points(grid_resolution)
         is_date = are_dates(convert_numbers(x, convert))
-        found = curves(fitted.estimator, seen, levels, target, exposures)
+        found = curves(fitted.estimator, seen, Wanted(levels, target, exposures))
         display = cls(
             x,
             found.mean,

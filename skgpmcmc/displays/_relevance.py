@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ _ROW, _FUNCTION = 0.24, 0.14
 _SHARED, _BAR_HEIGHT = 0.6, 0.7
 
 
+@dataclass(repr=False, eq=False)
 class RelevanceDisplay:
     """Relevance of the columns of X, the most relevant one first.
 
@@ -88,20 +90,12 @@ class RelevanceDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        relevance: Array,
-        *,
-        feature_names: Sequence[str],
-        labels: Sequence[str] | None = None,
-        prior: Array | None = None,
-        confidence_levels: Sequence[float] = (0.5, 0.9),
-    ) -> None:
-        self.relevance = relevance
-        self.feature_names = feature_names
-        self.labels = labels
-        self.prior = prior
-        self.confidence_levels = confidence_levels
+    relevance: Array
+    _: KW_ONLY
+    feature_names: Sequence[str]
+    labels: Sequence[str] | None = None
+    prior: Array | None = None
+    confidence_levels: Sequence[float] = (0.5, 0.9)
 
     @classmethod
     def from_estimator(

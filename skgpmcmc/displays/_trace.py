@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ _DRAWS_PER_BIN, _MOST_BINS = 10, 20
 _FEW_DRAWS = 50
 
 
+@dataclass(repr=False, eq=False)
 class TraceDisplay:
     """Chains over their draws, and histograms of their ranks.
 
@@ -82,20 +84,12 @@ class TraceDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        draws: Array,
-        *,
-        names: Sequence[str],
-        log_scale: Sequence[bool] | None = None,
-        diagnostics: Sequence[dict[str, float]] | None = None,
-        note: str = "",
-    ) -> None:
-        self.draws = draws
-        self.names = names
-        self.log_scale = log_scale
-        self.diagnostics = diagnostics
-        self.note = note
+    draws: Array
+    _: KW_ONLY
+    names: Sequence[str]
+    log_scale: Sequence[bool] | None = None
+    diagnostics: Sequence[dict[str, float]] | None = None
+    note: str = ""
 
     @classmethod
     def from_estimator(

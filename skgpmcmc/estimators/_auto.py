@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,22 +149,11 @@ def preferred_for_classes(
     return rest if multi_class == "softmax" else ("joint-ep", *rest)
 
 
-def auto_representation(
-    preferred: Sequence[str],
-    update: Any,
-    likelihood: Likelihood,
-    structure: CovarianceStructure,
-    kernel: Kernel,
-    rows: Any,
-) -> str:
-    """Return the representation that "auto" stands for.
+class Target(NamedTuple):
+    """What is sampled, as far as choices depend on it.
 
-    Parameters
+    Attributes
     ----------
-    preferred : sequence of str
-        Names for covariances in dense form, the best ones first.
-    update : str or callable
-        The estimators' `hyperparameter_update`.
     likelihood : Likelihood
         Of the observations.
     structure : CovarianceStructure
@@ -174,16 +163,43 @@ def auto_representation(
     rows : array-like
         A few rows that the kernel takes.
     """
-    if supports(structure, representation_class("joint-post")):
+
+    likelihood: Likelihood
+    structure: CovarianceStructure
+    kernel: Kernel
+    rows: Any
+
+    def has_gradient(self) -> bool:
+        """Return whether the covariance has a gradient."""
+        return self.structure.has_gradient(self.kernel, self.rows)
+
+    def has_fast_gradient(self) -> bool:
+        """Return whether that gradient costs little more than the covariance."""
+        return self.structure.has_fast_gradient(self.kernel, self.rows)
+
+
+def auto_representation(preferred: Sequence[str], update: Any, target: Target) -> str:
+    """Return the representation that "auto" stands for.
+
+    Parameters
+    ----------
+    preferred : sequence of str
+        Names for covariances in dense form, the best ones first.
+    update : str or callable
+        The estimators' `hyperparameter_update`.
+    target : Target
+        What is sampled.
+    """
+    if supports(target.structure, representation_class("joint-post")):
         return "joint-post" if update in ("auto", "hmc") else "prior-white"
-    is_fast = update == "auto" and structure.has_fast_gradient(kernel, rows)
-    may_follow = is_fast or (update == "hmc" and structure.has_gradient(kernel, rows))
+    is_fast = update == "auto" and target.has_fast_gradient()
+    may_follow = is_fast or (update == "hmc" and target.has_gradient())
     names = [
         name
         for name in preferred
         if may_follow or not representation_class(name).updates_latents_jointly
     ]
-    return first_usable(names, likelihood, structure)
+    return first_usable(names, target.likelihood, target.structure)
 
 
 # First iterations of the warm-up that find the bulk of the posterior.
@@ -211,14 +227,7 @@ def n_approximate(
 FEWEST_FOR_TRAJECTORIES = 3
 
 
-def follows_trajectories(
-    update: Any,
-    representation: str | float,
-    likelihood: Likelihood,
-    structure: CovarianceStructure,
-    kernel: Kernel,
-    rows: Any,
-) -> bool:
+def follows_trajectories(update: Any, representation: str | float, target: Target) -> bool:
     """Return whether theta moves along Hamiltonian trajectories.
 
     Parameters
@@ -227,14 +236,8 @@ def follows_trajectories(
         The estimators' parameter.
     representation : str or float
         Not ``"auto"``.
-    likelihood : Likelihood
-        Of the observations.
-    structure : CovarianceStructure
-        Of the covariance.
-    kernel : Kernel
-        Of the latent functions.
-    rows : array-like
-        A few rows that the kernel takes.
+    target : Target
+        What is sampled.
 
     Raises
     ------
@@ -246,16 +249,16 @@ def follows_trajectories(
     if kind.updates_latents_jointly:
         _check_trajectories(update, representation)
         if kind.has_gradient:
-            _check_kernel_gradient(f"representation={representation!r}", structure, kernel, rows)
+            _check_kernel_gradient(f"representation={representation!r}", target)
         return True
     if update == "hmc":
-        _check_gradient(representation, likelihood, structure, kernel, rows)
+        _check_gradient(representation, target)
         return True
     return (
         update == "auto"
-        and kernel.n_dims >= FEWEST_FOR_TRAJECTORIES
+        and target.kernel.n_dims >= FEWEST_FOR_TRAJECTORIES
         and representation_class(representation).has_gradient
-        and structure.has_fast_gradient(kernel, rows)
+        and target.has_fast_gradient()
     )
 
 
@@ -315,18 +318,12 @@ def _check_trajectories(update: Any, representation: str | float) -> None:
         )
 
 
-def _check_gradient(
-    representation: str | float,
-    likelihood: Likelihood,
-    structure: CovarianceStructure,
-    kernel: Kernel,
-    rows: Any,
-) -> None:
+def _check_gradient(representation: str | float, target: Target) -> None:
     if not representation_class(representation).has_gradient:
         names = [
             repr(name)
             for name, kind in REPRESENTATIONS.items()
-            if kind.has_gradient and is_usable(name, likelihood, structure)
+            if kind.has_gradient and is_usable(name, target.likelihood, target.structure)
         ]
         own = (
             f"Set representation={' or '.join(names)}"
@@ -339,14 +336,12 @@ def _check_gradient(
             "'joint-post' too (see the Notes of MCMCCoxProcessRegressor). Or use "
             "hyperparameter_update='auto'."
         )
-    _check_kernel_gradient("hyperparameter_update='hmc'", structure, kernel, rows)
+    _check_kernel_gradient("hyperparameter_update='hmc'", target)
 
 
-def _check_kernel_gradient(
-    what: str, structure: CovarianceStructure, kernel: Kernel, rows: Any
-) -> None:
-    if not structure.has_gradient(kernel, rows):
+def _check_kernel_gradient(what: str, target: Target) -> None:
+    if not target.has_gradient():
         raise ValueError(
-            f"{what} needs a kernel that returns its gradient with eval_gradient=True; {kernel} "
-            "does not. Use representation='auto' and hyperparameter_update='auto'."
+            f"{what} needs a kernel that returns its gradient with eval_gradient=True; "
+            f"{target.kernel} does not. Use representation='auto' and hyperparameter_update='auto'."
         )

@@ -30,6 +30,7 @@ from ..representations import REPRESENTATIONS
 from ..trace import Trace
 from ._auto import (
     PREFERRED_FOR_NUMBERS,
+    Target,
     auto_representation,
     follows_trajectories,
     n_approximate,
@@ -376,13 +377,12 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
                 f"called with theta and a generator; got the class {update.__name__}. "
                 "Give an instance of it."
             )
-        rows, representation = self.X_train_[:2], self.representation
+        target = Target(likelihood, structure, kernel, self.X_train_[:2])
+        representation = self.representation
         if representation == "auto":
             names = self._preferred_representations(kernel, structure)
-            representation = auto_representation(names, update, likelihood, structure, kernel, rows)
-        hamiltonian = follows_trajectories(
-            update, representation, likelihood, structure, kernel, rows
-        )
+            representation = auto_representation(names, update, target)
+        hamiltonian = follows_trajectories(update, representation, target)
         return SamplerSettings(
             representation=representation,
             proposal=None if isinstance(update, str) else update,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -65,12 +66,7 @@ class CountPredictions(RegressorMixin, LeaveOneOut):
         """
         X = self._validate_new(X)
         exposure = check_exposure(exposure, len(X), zero=True)
-        expected, params = np.empty(len(X)), self._params()
-        for rows, *moments in self._posterior_draws()[0].chunks(X):
-            expected[rows] = self._likelihood.predictive_mean(
-                *moments, params, exposure=exposure[rows]
-            )
-        return expected
+        return self._predicted(self._likelihood.predictive_mean, X, exposure=exposure)
 
     @with_shared_documentation
     def prediction_mcse(self, X: Any, exposure: Any = None) -> Array:
@@ -202,12 +198,8 @@ class CountPredictions(RegressorMixin, LeaveOneOut):
         quantiles = check_quantiles(quantiles)
         X = self._validate_new(X)
         exposure = check_exposure(exposure, len(X), zero=True)
-        counts, params = np.empty((len(X), len(quantiles))), self._params()
-        for rows, *moments in self._posterior_draws()[0].chunks(X):
-            counts[rows] = self._likelihood.predictive_quantiles(
-                quantiles, *moments, params, exposure=exposure[rows]
-            )
-        return counts
+        method = partial(self._likelihood.predictive_quantiles, quantiles)
+        return self._predicted(method, X, exposure=exposure)
 
     def log_predictive_density(self, X: Any, y: Any, exposure: Any = None) -> Array:
         """Return the logarithm of the predictive probability of new counts.
@@ -236,12 +228,7 @@ class CountPredictions(RegressorMixin, LeaveOneOut):
         check_consistent_length(X, y)
         self._warn_without_exposure(exposure, "log_predictive_density")
         exposure = check_exposure(exposure, len(X), zero=True)
-        log_probability, params = np.empty(len(X)), self._params()
-        for rows, *moments in self._posterior_draws()[0].chunks(X):
-            log_probability[rows] = self._likelihood.predictive_log_density(
-                y[rows], *moments, params, exposure=exposure[rows]
-            )
-        return log_probability
+        return self._predicted(self._likelihood.predictive_log_density, X, y, exposure=exposure)
 
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: Any = None, exposure: Any = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -10,7 +10,12 @@ import numpy as np
 
 from .._checks import check_whole
 from .._linalg import Array
-from .._prediction._averages import latent_covariance, latent_mean, latent_moments
+from .._prediction._averages import (
+    latent_covariance,
+    latent_mean,
+    latent_moments,
+    of_new_observations,
+)
 from .._prediction._dense import (
     PosteriorDraws,
     check_covariance_memory,
@@ -84,6 +89,13 @@ class LatentPredictions(BaseMCMCGaussianProcess):
             for group in self._traces
             for trace in group
         ]
+
+    def _predicted(
+        self, method: Callable[..., Array], X: Any, *first: Array, **per_row: Array
+    ) -> Array:
+        """Return what a method of the likelihood says; see `of_new_observations`."""
+        draws, params = self._posterior_draws()[0], self._params()
+        return of_new_observations(method, draws, X, params, *first, **per_row)
 
     def _conditional_predictions(self, X: Any) -> Iterator[tuple[slice, Array]]:
         """Yield some rows at a time, and what is predicted there given each draw.

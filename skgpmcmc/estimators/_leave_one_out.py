@@ -93,13 +93,13 @@ class LeaveOneOut(LatentPredictions):
                 "loo needs two draws at least, and max_prediction_draws=1 leaves one. Raise it, "
                 "or set it to None."
             )
+        in_all, copies = log_likelihoods_of_rows(self), self._observed.copies
         parts = [
             reweighted(*left_out, which // trace.n_draws)
-            for left_out in left_out_rows(self, n_draws)
+            for left_out in left_out_rows(self, n_draws, in_all)
         ]
-        in_sample = [log_mean_exp(each) for each in self._log_densities_in_sample()]
         left_out = self._of_all_groups(parts)
-        copies = self._observed.copies
+        in_sample = [log_mean_exp(v.reshape(-1, v.shape[-1]) / copies) for v in in_all]
         nothing = np.zeros(len(left_out.log_density))
         within = self._of_all_groups([LeftOutDensities(p, nothing, nothing) for p in in_sample])
         estimate = LooEstimate(
@@ -117,13 +117,6 @@ class LeaveOneOut(LatentPredictions):
     def _of_all_groups(self, parts: list[LeftOutDensities]) -> LeftOutDensities:
         """Return the densities of rows, given those of each group of latent functions."""
         return parts[0]
-
-    def _log_densities_in_sample(self) -> list[Array]:
-        """Return log densities of single copies given all draws, (n_draws, n_rows), by group."""
-        return [
-            values.reshape(-1, values.shape[-1]) / self._observed.copies
-            for values in log_likelihoods_of_rows(self)
-        ]
 
 
 def shares_of_classes(parts: Sequence[LeftOutDensities], codes: Array) -> LeftOutDensities:

@@ -40,7 +40,7 @@ def integrates_out(estimator: Any) -> bool:
     return is_usable("marginal", estimator._observed.groups[0][0], estimator._structure)
 
 
-def left_out_rows(estimator: Any, n_draws: int) -> list[LeftOut]:
+def left_out_rows(estimator: Any, n_draws: int, log_likelihoods: Sequence[Array]) -> list[LeftOut]:
     """Return log densities of each row given draws and the other rows, of each group.
 
     In the units of y. Rows of weight w are left out with all their copies.
@@ -50,6 +50,9 @@ def left_out_rows(estimator: Any, n_draws: int) -> list[LeftOut]:
     estimator : fitted estimator
     n_draws : int
         At most as many draws are taken, evenly spread.
+    log_likelihoods : sequence of ndarray
+        What `log_likelihoods_of_rows` returns. Given the function at inducing points, the other
+        rows say nothing of a row.
 
     Raises
     ------
@@ -60,9 +63,7 @@ def left_out_rows(estimator: Any, n_draws: int) -> list[LeftOut]:
     copies = observed.copies
     if not estimator._structure.keeps_latents and not integrates_out(estimator):
         which = evenly_spaced_draws(estimator._traces[0][0], n_draws)
-        functions = functions_at_points(estimator)
-        values = observed.log_densities(estimator._traces, functions, estimator.X_train_)
-        parts = [each.reshape(-1, each.shape[-1])[which] for each in values]
+        parts = [each.reshape(-1, each.shape[-1])[which] for each in log_likelihoods]
         return [LeftOut(part, part / copies) for part in parts]
     found = []
     for group, traces in zip(observed.groups, estimator._traces, strict=True):

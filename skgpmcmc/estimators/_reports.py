@@ -270,7 +270,7 @@ def _groups(estimator: Any, kind: str) -> dict[str, Variables]:
         leaves_out = kind != "conditional" and integrates_out(estimator)
     if leaves_out:
         sizes = log_likelihoods[0].shape
-        parts = left_out_rows(estimator, sizes[0] * sizes[1])
+        parts = left_out_rows(estimator, sizes[0] * sizes[1], log_likelihoods)
         log_likelihoods = [part.all_copies.reshape(sizes) for part in parts]
     return {
         "posterior": _posterior(estimator, observed),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,11 @@ class TargetPredictions(RegressorMixin, LeaveOneOut):
         known, params = self._known_variance(), self._params()
         each = self._likelihood.noise_variance_of_draws(1, params, known_variance=known)
         return float(each[:, 0].mean())
+
+    def _with_noise(self, method: Callable[..., Array], X: Any, *first: Array) -> Array:
+        """Return what a method of the likelihood says of new observations and their noise."""
+        known = np.full(len(X), self._known_variance())
+        return self._predicted(method, X, *first, known_variance=known)
 
     def predict(
         self, X: Any, return_std: bool = False, return_cov: bool = False
@@ -215,13 +221,8 @@ class TargetPredictions(RegressorMixin, LeaveOneOut):
         """
         quantiles = check_quantiles(quantiles)
         X = self._validate_new(X)
-        known, params = self._known_variance(), self._params()
-        values = np.empty((len(X), len(quantiles)))
-        for rows, *moments in self._posterior_draws()[0].chunks(X):
-            values[rows] = self._likelihood.predictive_quantiles(
-                quantiles, *moments, params, known_variance=known
-            )
-        return self._y_mean + self._y_scale * values
+        method = partial(self._likelihood.predictive_quantiles, quantiles)
+        return self._y_mean + self._y_scale * self._with_noise(method, X)
 
     def predict_exceedance(self, X: Any, threshold: Any) -> Array:
         """Return the predictive probability that a new observation is above a threshold.
@@ -260,13 +261,7 @@ class TargetPredictions(RegressorMixin, LeaveOneOut):
         threshold = check_threshold(threshold, len(X))
         with np.errstate(over="ignore"):
             threshold = (threshold - self._y_mean) / self._y_scale
-        known, params = self._known_variance(), self._params()
-        probability = np.empty(len(X))
-        for rows, *moments in self._posterior_draws()[0].chunks(X):
-            probability[rows] = self._likelihood.predictive_exceedance(
-                threshold[rows], *moments, params, known_variance=known
-            )
-        return probability
+        return self._with_noise(self._likelihood.predictive_exceedance, X, threshold)
 
     def log_predictive_density(self, X: Any, y: Any) -> Array:
         """Return the logarithm of the predictive density of new observations.
@@ -288,12 +283,7 @@ class TargetPredictions(RegressorMixin, LeaveOneOut):
         X = self._validate_new(X)
         y = _new_targets(X, y)
         scaled = (y - self._y_mean) / self._y_scale
-        known, params = self._known_variance(), self._params()
-        density = np.empty(len(X))
-        for rows, *moments in self._posterior_draws()[0].chunks(X):
-            density[rows] = self._likelihood.predictive_log_density(
-                scaled[rows], *moments, params, known_variance=known
-            )
+        density = self._with_noise(self._likelihood.predictive_log_density, X, scaled)
         return density - np.log(self._y_scale)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar, Self
 
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._base import Likelihood
 from ._checks import check_not_negative
-from ._new_observations import PerRow
+from ._new_observations import AnyGenerator, Moments, PerRow
 from .predictive._mixtures import (
     normal_exceedance,
     normal_log_density,
@@ -26,8 +25,8 @@ class AdditiveNoise(Likelihood):
     one fixed number. Where the fixed variances of the training rows differ it is all of the noise
     there.
 
-    A subclass defines `pointwise`, and the attributes and methods below, of noise that is normal
-    where it has no scale.
+    A subclass defines `pointwise` and the attributes below. Methods say that noise is normal; one
+    with other noise overrides the five at the end, for scales that are not all zero.
     """
 
     known_variance: float | NDArray
@@ -62,12 +61,8 @@ class AdditiveNoise(Likelihood):
         params = self._params_of_draws(params, len(mean))
         values = np.empty(mean.shape)
         for rows, scale2 in new._scales(params):
-            some = new.y[rows], mean[:, rows], variance[:, rows]
-            values[:, rows] = (
-                self._log_density(*some, scale2, params)
-                if scale2.any()
-                else normal_log_density(*some)
-            )
+            some = mean[:, rows], variance[:, rows]
+            values[:, rows] = self._log_density(new.y[rows], some, scale2, params)
         return values
 
     def predictive_quantiles(
@@ -84,11 +79,7 @@ class AdditiveNoise(Likelihood):
         values = np.empty((mean.shape[1], np.size(quantiles)))
         for rows, scale2 in new._scales(params):
             some = mean[:, rows], variance[:, rows]
-            values[rows] = (
-                self._quantiles(*some, scale2, params, quantiles)
-                if scale2.any()
-                else normal_quantiles(*some, quantiles)
-            )
+            values[rows] = self._quantiles(some, scale2, params, quantiles)
         return values
 
     def predictive_exceedance(
@@ -105,12 +96,8 @@ class AdditiveNoise(Likelihood):
         thresholds = np.broadcast_to(np.asarray(threshold, dtype=float), mean.shape[1:])
         values = np.empty(mean.shape[1])
         for rows, scale2 in new._scales(params):
-            some = thresholds[rows], mean[:, rows], variance[:, rows]
-            values[rows] = (
-                self._exceedance(*some, scale2, params)
-                if scale2.any()
-                else normal_exceedance(*some)
-            )
+            some = mean[:, rows], variance[:, rows]
+            values[rows] = self._exceedance(thresholds[rows], some, scale2, params)
         return values
 
     def predictive_mean(
@@ -121,11 +108,7 @@ class AdditiveNoise(Likelihood):
         return np.asarray(mean.mean(axis=0))
 
     def predictive_sample(
-        self,
-        latent: NDArray,
-        params: ArrayLike,
-        rng: np.random.Generator | np.random.RandomState,
-        **per_row: PerRow,
+        self, latent: NDArray, params: ArrayLike, rng: AnyGenerator, **per_row: PerRow
     ) -> NDArray:
         """Draw new observations; see `Likelihood.predictive_sample`."""
         new = self.at_new_rows(len(latent), **per_row)
@@ -170,43 +153,34 @@ class AdditiveNoise(Likelihood):
         for number, part in enumerate(distinct):
             yield np.flatnonzero(which.reshape(-1) == number), level + part
 
-    @abstractmethod
     def _log_density(
-        self, y: NDArray, mean: NDArray, variance: NDArray, scale2: NDArray, params: NDArray
+        self, y: NDArray, moments: Moments, scale2: NDArray, params: NDArray
     ) -> NDArray:
         """Return log densities, (n_draws, n_rows), with noise of these squared scales."""
+        return normal_log_density(y, *_with_noise(moments, scale2))
 
-    @abstractmethod
     def _quantiles(
-        self,
-        mean: NDArray,
-        variance: NDArray,
-        scale2: NDArray,
-        params: NDArray,
-        quantiles: ArrayLike,
+        self, moments: Moments, scale2: NDArray, params: NDArray, quantiles: ArrayLike
     ) -> NDArray:
         """Return quantiles, (n_rows, n_quantiles), with noise of these squared scales."""
+        return normal_quantiles(*_with_noise(moments, scale2), quantiles)
 
-    @abstractmethod
     def _exceedance(
-        self,
-        threshold: NDArray,
-        mean: NDArray,
-        variance: NDArray,
-        scale2: NDArray,
-        params: NDArray,
+        self, threshold: NDArray, moments: Moments, scale2: NDArray, params: NDArray
     ) -> NDArray:
         """Return probabilities above thresholds, with noise of these squared scales."""
+        return normal_exceedance(threshold, *_with_noise(moments, scale2))
 
-    @abstractmethod
-    def _draw_standard(
-        self,
-        shape: tuple[int, ...],
-        params: NDArray,
-        rng: np.random.Generator | np.random.RandomState,
-    ) -> NDArray:
+    def _draw_standard(self, shape: tuple[int, ...], params: NDArray, rng: AnyGenerator) -> NDArray:
         """Draw noise of scale one, (n_rows, n_samples)."""
+        return rng.standard_normal(shape)
 
-    @abstractmethod
     def _variance_factor(self, params: NDArray) -> NDArray:
         """Return the variance of noise of scale one in each draw."""
+        return np.ones(len(params))
+
+
+def _with_noise(moments: Moments, scale2: NDArray) -> Moments:
+    """Return mean and variance of f + noise."""
+    mean, variance = moments
+    return mean, variance + scale2[:, np.newaxis]

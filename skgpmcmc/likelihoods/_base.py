@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..exceptions import MissingCapabilityError
 from . import _sites
 from ._augmentation import GaussianGivenAuxiliaries
-from ._new_observations import NewObservations
+from ._new_observations import NewObservations, Seed
 from ._site_moments import LogSite, SiteDerivatives, numerical_derivatives
 from ._sites import Sites
 
@@ -424,12 +424,7 @@ class Likelihood(NewObservations, ABC):
             lambda latent: self.derivatives(latent, params),
         )
 
-    def sample(
-        self,
-        latent: NDArray,
-        params: Params = (),
-        rng: np.random.Generator | int | None = None,
-    ) -> NDArray:
+    def sample(self, latent: NDArray, params: Params = (), rng: Seed = None) -> NDArray:
         """Draw one observation per row given the latent values.
 
         Weights, which act like copies of a row, do not change the draws.

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._checks import check_rows
 from ..exceptions import MissingCapabilityError
 from ._base import Params
-from ._new_observations import PerRow
+from ._new_observations import AnyGenerator, PerRow, Seed
 from ._sites import Sites
 from ._successes import Successes
 
@@ -49,12 +49,7 @@ class Bernoulli(Successes):
             "its maximum at plus or minus infinity."
         )
 
-    def sample(
-        self,
-        latent: NDArray,
-        params: Params = (),
-        rng: np.random.Generator | int | None = None,
-    ) -> NDArray:
+    def sample(self, latent: NDArray, params: Params = (), rng: Seed = None) -> NDArray:
         """Draw one label, -1 or +1, per row; see `Likelihood.sample`."""
         probability = self.link(self._at_observations(latent))
         uniform = np.random.default_rng(rng).random(self.y.size)
@@ -81,11 +76,7 @@ class Bernoulli(Successes):
         return np.asarray(self.success_probability(mean, variance).mean(axis=0))
 
     def predictive_sample(
-        self,
-        latent: NDArray,
-        params: ArrayLike,
-        rng: np.random.Generator | np.random.RandomState,
-        **per_row: PerRow,
+        self, latent: NDArray, params: ArrayLike, rng: AnyGenerator, **per_row: PerRow
     ) -> NDArray:
         """Draw new labels given latent values; see `Likelihood.predictive_sample`."""
         self.values_of_new_rows(len(latent), per_row)  # checks names

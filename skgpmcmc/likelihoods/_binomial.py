@@ -9,7 +9,7 @@ from .._checks import check_vector
 from ._base import Params
 from ._checks import check_counts, check_trials, check_whole_trials
 from ._logistic import Logistic
-from ._new_observations import PerRow
+from ._new_observations import AnyGenerator, PerRow, Seed
 from ._sites import Sites
 from ._special import log_binomial
 from .predictive._logistic import binomial_log_pmf
@@ -99,12 +99,7 @@ class Binomial(Logistic):
         precision = np.where(both, successes * (failures / (successes + failures)), 0.0)
         return Sites(precision, precision * np.log(successes / failures))
 
-    def sample(
-        self,
-        latent: NDArray,
-        params: Params = (),
-        rng: np.random.Generator | int | None = None,
-    ) -> NDArray:
+    def sample(self, latent: NDArray, params: Params = (), rng: Seed = None) -> NDArray:
         """Draw one number of successes per row; see `Likelihood.sample`."""
         probability = self.link(self._at_observations(latent))
         draws = np.random.default_rng(rng).binomial(self.trials.astype(np.int64), probability)
@@ -144,11 +139,7 @@ class Binomial(Logistic):
         return np.asarray(trials * self.success_probability(mean, variance).mean(axis=0))
 
     def predictive_sample(
-        self,
-        latent: NDArray,
-        params: ArrayLike,
-        rng: np.random.Generator | np.random.RandomState,
-        **per_row: PerRow,
+        self, latent: NDArray, params: ArrayLike, rng: AnyGenerator, **per_row: PerRow
     ) -> NDArray:
         """Draw numbers of successes; see `Likelihood.predictive_sample`."""
         trials = self.at_new_rows(len(latent), **per_row).trials.astype(np.int64)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._base import Likelihood
 from ._checks import check_not_negative
-from ._new_observations import PerRow
+from ._new_observations import AnyGenerator, Moments, PerRow
 from .predictive._mixtures import log_mean_exp
 
 # Poisson draws of numpy end here.
@@ -40,9 +40,9 @@ class Counts(Likelihood):
     ) -> NDArray:
         """Log probability of new counts given each draw; see `Likelihood`."""
         new = self.at_new_rows(mean.shape[1], y, **per_row)
-        exposure, is_none = new._exposures()
+        exposure, is_none = new._positive_exposures()
         params = self._params_of_draws(params, len(mean))
-        values = self._log_pmf(new.y, mean, variance, exposure, params)
+        values = self._log_pmf(new.y, (mean, variance), exposure, params)
         values[:, is_none] = np.where(new.y[is_none] == 0.0, 0.0, -np.inf)
         return values
 
@@ -55,9 +55,9 @@ class Counts(Likelihood):
         **per_row: PerRow,
     ) -> NDArray:
         """Quantiles of new counts; see `Likelihood.predictive_quantiles`."""
-        exposure, is_none = self.at_new_rows(mean.shape[1], **per_row)._exposures()
+        exposure, is_none = self.at_new_rows(mean.shape[1], **per_row)._positive_exposures()
         params = self._params_of_draws(params, len(mean))
-        values = self._quantiles(quantiles, mean, variance, exposure, params)
+        values = self._quantiles(quantiles, (mean, variance), exposure, params)
         values[is_none] = 0.0
         return values
 
@@ -66,52 +66,41 @@ class Counts(Likelihood):
     ) -> NDArray:
         """Return the expectation of new counts; see `Likelihood.predictive_mean`."""
         new = self.at_new_rows(mean.shape[1], **per_row)
-        exposure = np.ones(1) if new.exposure is None else new.exposure
-        return expected_counts(log_mean_exp(mean + 0.5 * variance), exposure)
+        return expected_counts(log_mean_exp(mean + 0.5 * variance), new._exposures())
 
     def predictive_sample(
-        self,
-        latent: NDArray,
-        params: ArrayLike,
-        rng: np.random.Generator | np.random.RandomState,
-        **per_row: PerRow,
+        self, latent: NDArray, params: ArrayLike, rng: AnyGenerator, **per_row: PerRow
     ) -> NDArray:
         """Draw new counts given log rates; see `Likelihood.predictive_sample`."""
         new = self.at_new_rows(len(latent), **per_row)
-        exposure = np.ones(1) if new.exposure is None else new.exposure[:, np.newaxis]
-        rate = np.minimum(expected_counts(latent, exposure), LARGEST_RATE)
+        rate = np.minimum(expected_counts(latent, new._exposures()[:, np.newaxis]), LARGEST_RATE)
         return np.asarray(self._draw(rate, self._params_of_draws(params, latent.shape[1]), rng))
 
     def _check_new_values(self, name: str, values: NDArray) -> None:
         check_not_negative(values, name)
 
-    def _exposures(self) -> tuple[NDArray, NDArray]:
+    def _exposures(self) -> NDArray:
+        """Return the exposure of each observation."""
+        return np.ones_like(self.y) if self.exposure is None else self.exposure
+
+    def _positive_exposures(self) -> tuple[NDArray, NDArray]:
         """Return exposures, 1 in place of 0, and where they are 0."""
-        exposure = np.ones_like(self.y) if self.exposure is None else self.exposure
+        exposure = self._exposures()
         is_none = exposure == 0.0
         return np.where(is_none, 1.0, exposure), is_none
 
     @abstractmethod
-    def _log_pmf(
-        self, y: NDArray, mean: NDArray, variance: NDArray, exposure: NDArray, params: NDArray
-    ) -> NDArray:
+    def _log_pmf(self, y: NDArray, moments: Moments, exposure: NDArray, params: NDArray) -> NDArray:
         """Return log probabilities of counts, (n_draws, n_rows)."""
 
     @abstractmethod
     def _quantiles(
-        self,
-        quantiles: ArrayLike,
-        mean: NDArray,
-        variance: NDArray,
-        exposure: NDArray,
-        params: NDArray,
+        self, quantiles: ArrayLike, moments: Moments, exposure: NDArray, params: NDArray
     ) -> NDArray:
         """Return quantiles of counts over the draws, (n_rows, n_quantiles)."""
 
     @abstractmethod
-    def _draw(
-        self, rate: NDArray, params: NDArray, rng: np.random.Generator | np.random.RandomState
-    ) -> NDArray:
+    def _draw(self, rate: NDArray, params: NDArray, rng: AnyGenerator) -> NDArray:
         """Draw counts of these expectations, (n_rows, n_samples)."""
 
 

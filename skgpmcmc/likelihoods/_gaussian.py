@@ -12,8 +12,8 @@ from .._checks import check_rows, check_vector
 from ._additive_noise import AdditiveNoise
 from ._base import Params
 from ._checks import as_floats
+from ._new_observations import Seed
 from ._sites import Sites
-from .predictive._mixtures import normal_exceedance, normal_log_density, normal_quantiles
 
 _LOG_2PI = math.log(2.0 * math.pi)
 
@@ -183,57 +183,12 @@ class Gaussian(AdditiveNoise):
         """Return `gaussian_sites`, whatever the prior."""
         return self.gaussian_sites(params)
 
-    def laplace_sites(
-        self, prior_mean: ArrayLike, prior_variance: ArrayLike, params: Params = ()
-    ) -> Sites:
-        """Return `gaussian_sites`, whatever the prior."""
-        return self.gaussian_sites(params)
+    laplace_sites = moment_sites
 
-    def sample(
-        self,
-        latent: NDArray,
-        params: Params = (),
-        rng: np.random.Generator | int | None = None,
-    ) -> NDArray:
+    def sample(self, latent: NDArray, params: Params = (), rng: Seed = None) -> NDArray:
         """Draw one observation per row; see `Likelihood.sample`."""
         noise = np.random.default_rng(rng).standard_normal(self.y.size)
         return self._at_observations(latent) + np.sqrt(self._variance(params)) * noise
-
-    def _log_density(
-        self, y: NDArray, mean: NDArray, variance: NDArray, scale2: NDArray, params: NDArray
-    ) -> NDArray:
-        return normal_log_density(y, mean, variance + scale2[:, np.newaxis])
-
-    def _quantiles(
-        self,
-        mean: NDArray,
-        variance: NDArray,
-        scale2: NDArray,
-        params: NDArray,
-        quantiles: ArrayLike,
-    ) -> NDArray:
-        return normal_quantiles(mean, variance + scale2[:, np.newaxis], quantiles)
-
-    def _exceedance(
-        self,
-        threshold: NDArray,
-        mean: NDArray,
-        variance: NDArray,
-        scale2: NDArray,
-        params: NDArray,
-    ) -> NDArray:
-        return normal_exceedance(threshold, mean, variance + scale2[:, np.newaxis])
-
-    def _draw_standard(
-        self,
-        shape: tuple[int, ...],
-        params: NDArray,
-        rng: np.random.Generator | np.random.RandomState,
-    ) -> NDArray:
-        return rng.standard_normal(shape)
-
-    def _variance_factor(self, params: NDArray) -> NDArray:
-        return np.ones(len(params))
 
 
 def check_noise_variance(value: ArrayLike | None, name: str, n_obs: int) -> float | NDArray | None:

@@ -15,6 +15,7 @@ from ._augmentation import GaussianGivenAuxiliaries, SiteLikelihood
 from ._base import Params
 from ._checks import check_counts, check_exposure, positive_or_none
 from ._counts import LARGEST_RATE, Counts
+from ._new_observations import AnyGenerator, Moments, Seed
 from ._polya_gamma import polya_gamma
 from ._sites import Sites
 from ._special import log_binomial
@@ -103,7 +104,7 @@ class NegativeBinomial(Counts):
 
     def _refresh(self) -> None:
         """Sum the observations of the same latent value and exposure, in a fixed order."""
-        exposure = np.ones_like(self.y) if self.exposure is None else self.exposure
+        exposure = self._exposures()
         self._offset = np.log(exposure)
         weight = np.ones_like(self.y) if self.sample_weight is None else self.sample_weight
         self._group(exposure, weight)
@@ -242,12 +243,7 @@ class NegativeBinomial(Counts):
             )
         )
 
-    def sample(
-        self,
-        latent: NDArray,
-        params: Params = (),
-        rng: np.random.Generator | int | None = None,
-    ) -> NDArray:
+    def sample(self, latent: NDArray, params: Params = (), rng: Seed = None) -> NDArray:
         """Draw one count per row; see `Likelihood.sample`."""
         generator, shape = np.random.default_rng(rng), self._shape(params)
         rate = np.exp(self._at_observations(latent) + self._offset)
@@ -264,25 +260,16 @@ class NegativeBinomial(Counts):
             return np.full(len(params), self.dispersion)
         return np.maximum(params[:, 0], SMALLEST_DISPERSION)
 
-    def _log_pmf(
-        self, y: NDArray, mean: NDArray, variance: NDArray, exposure: NDArray, params: NDArray
-    ) -> NDArray:
-        return negative_binomial_log_pmf(y, mean, variance, exposure, self._dispersions(params))
+    def _log_pmf(self, y: NDArray, moments: Moments, exposure: NDArray, params: NDArray) -> NDArray:
+        return negative_binomial_log_pmf(y, *moments, exposure, self._dispersions(params))
 
     def _quantiles(
-        self,
-        quantiles: ArrayLike,
-        mean: NDArray,
-        variance: NDArray,
-        exposure: NDArray,
-        params: NDArray,
+        self, quantiles: ArrayLike, moments: Moments, exposure: NDArray, params: NDArray
     ) -> NDArray:
         dispersion = self._dispersions(params)
-        return negative_binomial_quantiles(mean, variance, exposure, dispersion, quantiles)
+        return negative_binomial_quantiles(*moments, exposure, dispersion, quantiles)
 
-    def _draw(
-        self, rate: NDArray, params: NDArray, rng: np.random.Generator | np.random.RandomState
-    ) -> NDArray:
+    def _draw(self, rate: NDArray, params: NDArray, rng: AnyGenerator) -> NDArray:
         shape = 1.0 / self._dispersions(params)
         rate = rate * rng.standard_gamma(shape, size=rate.shape) / shape
         return np.asarray(rng.poisson(np.minimum(rate, LARGEST_RATE)))

@@ -28,6 +28,11 @@ _IS_IN_SUPPORT: dict[str, Callable[[NDArray], NDArray]] = {
 }
 # Values of new rows: a number, or one for each row.
 PerRow = ArrayLike
+# Mean and variance of f at new rows given each draw, both (n_draws, n_rows).
+Moments = tuple[NDArray, NDArray]
+# Sources of random numbers, and what numpy makes one of.
+AnyGenerator = np.random.Generator | np.random.RandomState
+Seed = np.random.Generator | int | None
 
 
 class NewObservations(Observations):
@@ -316,11 +321,7 @@ class NewObservations(Observations):
         return np.array([distribution.mean() for distribution in distributions])
 
     def predictive_sample(
-        self,
-        latent: NDArray,
-        params: ArrayLike,
-        rng: np.random.Generator | np.random.RandomState,
-        **per_row: PerRow,
+        self, latent: NDArray, params: ArrayLike, rng: AnyGenerator, **per_row: PerRow
     ) -> NDArray:
         """Draw new observations given latent values.
 

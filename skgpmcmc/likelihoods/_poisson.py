@@ -10,6 +10,7 @@ from .._checks import check_vector
 from ._base import Params
 from ._checks import check_counts, check_exposure
 from ._counts import LARGEST_RATE, Counts
+from ._new_observations import AnyGenerator, Moments, Seed
 from ._sites import Sites
 from .predictive._poisson import poisson_log_pmf, poisson_quantiles
 
@@ -73,7 +74,7 @@ class Poisson(Counts):
         )
 
     def _refresh(self) -> None:
-        exposure = np.ones_like(self.y) if self.exposure is None else self.exposure
+        exposure = self._exposures()
         self._offset = self.y * np.log(exposure) - gammaln(self.y + 1.0)
         self._count = self._sum_per_latent(self._weighted(self.y))
         self._exposure = self._sum_per_latent(self._weighted(exposure))
@@ -122,33 +123,19 @@ class Poisson(Counts):
         mode = np.log(np.where(events, self._count, 1.0) / np.where(events, self._exposure, 1.0))
         return Sites(self._count, self._count * mode)
 
-    def sample(
-        self,
-        latent: NDArray,
-        params: Params = (),
-        rng: np.random.Generator | int | None = None,
-    ) -> NDArray:
+    def sample(self, latent: NDArray, params: Params = (), rng: Seed = None) -> NDArray:
         """Draw one count per row; see `Likelihood.sample`."""
         rate = np.exp(self._at_observations(latent))
         rate = rate if self.exposure is None else self.exposure * rate
         return np.random.default_rng(rng).poisson(np.minimum(rate, LARGEST_RATE)).astype(float)
 
-    def _log_pmf(
-        self, y: NDArray, mean: NDArray, variance: NDArray, exposure: NDArray, params: NDArray
-    ) -> NDArray:
-        return poisson_log_pmf(y, mean, variance, exposure)
+    def _log_pmf(self, y: NDArray, moments: Moments, exposure: NDArray, params: NDArray) -> NDArray:
+        return poisson_log_pmf(y, *moments, exposure)
 
     def _quantiles(
-        self,
-        quantiles: ArrayLike,
-        mean: NDArray,
-        variance: NDArray,
-        exposure: NDArray,
-        params: NDArray,
+        self, quantiles: ArrayLike, moments: Moments, exposure: NDArray, params: NDArray
     ) -> NDArray:
-        return poisson_quantiles(mean, variance, exposure, quantiles)
+        return poisson_quantiles(*moments, exposure, quantiles)
 
-    def _draw(
-        self, rate: NDArray, params: NDArray, rng: np.random.Generator | np.random.RandomState
-    ) -> NDArray:
+    def _draw(self, rate: NDArray, params: NDArray, rng: AnyGenerator) -> NDArray:
         return np.asarray(rng.poisson(rate))

@@ -15,6 +15,7 @@ from ._augmentation import GaussianGivenAuxiliaries, StudentTGivenPrecisions
 from ._base import Likelihood, Params
 from ._checks import positive_or_none
 from ._gaussian import check_known_variance, check_noise_variance
+from ._new_observations import AnyGenerator, Moments, Seed
 from ._sites import Sites
 from .predictive._student_t import (
     student_t_exceedance,
@@ -221,12 +222,7 @@ class StudentT(AdditiveNoise):
             scale_and_shape, y, precision, index, self.n_latent, self.parameters
         )
 
-    def sample(
-        self,
-        latent: NDArray,
-        params: Params = (),
-        rng: np.random.Generator | int | None = None,
-    ) -> NDArray:
+    def sample(self, latent: NDArray, params: Params = (), rng: Seed = None) -> NDArray:
         """Draw one observation per row; see `Likelihood.sample`."""
         scale2, nu = self._scale_and_shape(params)
         noise = np.random.default_rng(rng).standard_t(nu, size=self.y.size)
@@ -243,39 +239,30 @@ class StudentT(AdditiveNoise):
         return params[:, self.parameters.index("degrees_of_freedom")]
 
     def _log_density(
-        self, y: NDArray, mean: NDArray, variance: NDArray, scale2: NDArray, params: NDArray
+        self, y: NDArray, moments: Moments, scale2: NDArray, params: NDArray
     ) -> NDArray:
+        if not scale2.any():
+            return super()._log_density(y, moments, scale2, params)
         nu = self._degrees_of_freedom(params)
-        return student_t_log_density(y, mean, variance, scale2, nu)
+        return student_t_log_density(y, *moments, scale2, nu)
 
     def _quantiles(
-        self,
-        mean: NDArray,
-        variance: NDArray,
-        scale2: NDArray,
-        params: NDArray,
-        quantiles: ArrayLike,
+        self, moments: Moments, scale2: NDArray, params: NDArray, quantiles: ArrayLike
     ) -> NDArray:
+        if not scale2.any():
+            return super()._quantiles(moments, scale2, params, quantiles)
         nu = self._degrees_of_freedom(params)
-        return student_t_quantiles(mean, variance, scale2, nu, quantiles)
+        return student_t_quantiles(*moments, scale2, nu, quantiles)
 
     def _exceedance(
-        self,
-        threshold: NDArray,
-        mean: NDArray,
-        variance: NDArray,
-        scale2: NDArray,
-        params: NDArray,
+        self, threshold: NDArray, moments: Moments, scale2: NDArray, params: NDArray
     ) -> NDArray:
+        if not scale2.any():
+            return super()._exceedance(threshold, moments, scale2, params)
         nu = self._degrees_of_freedom(params)
-        return student_t_exceedance(threshold, mean, variance, scale2, nu)
+        return student_t_exceedance(threshold, *moments, scale2, nu)
 
-    def _draw_standard(
-        self,
-        shape: tuple[int, ...],
-        params: NDArray,
-        rng: np.random.Generator | np.random.RandomState,
-    ) -> NDArray:
+    def _draw_standard(self, shape: tuple[int, ...], params: NDArray, rng: AnyGenerator) -> NDArray:
         nu = self._degrees_of_freedom(params)
         return np.asarray(rng.standard_normal(shape) / np.sqrt(rng.chisquare(nu, shape) / nu))
 

@@ -167,15 +167,8 @@ def check_is_representation(
         )
 
 
-def check_representation(
-    representation: str | float, likelihood: Likelihood, structure: CovarianceStructure = _DENSE
-) -> None:
-    """Raise an error if a representation cannot be used; see `usable_structure`."""
-    usable_structure(representation, likelihood, structure)
-
-
 def first_usable(
-    names: Sequence[str], likelihood: Likelihood, structure: CovarianceStructure = _DENSE
+    names: Sequence[str], likelihood: Likelihood, structure: CovarianceStructure
 ) -> str:
     """Return the first of some names that can be combined with a likelihood and a covariance."""
     return next(name for name in names if is_usable(name, likelihood, structure))
@@ -200,22 +193,8 @@ def _listed(names: Sequence[str]) -> str:
     return f"{shown}, or a positive number (the variance of constant surrogate noise)"
 
 
-def make_representation(representation: str | float, workspace: Workspace) -> Representation:
-    """Return a representation for one chain, after a check that it can be used.
-
-    Parameters
-    ----------
-    representation : str or float
-        A name, or the variance alpha of constant surrogate noise.
-    workspace : Workspace
-        The chain's buffers and counters.
-    """
-    check_representation(representation, workspace.likelihood, workspace.structure)
-    return build_representation(representation, workspace)
-
-
 def build_representation(representation: str | float, workspace: Workspace) -> Representation:
-    """Return a representation that is known to be usable; see `make_representation`."""
+    """Return a representation for one chain, known to be usable; see `usable_structure`."""
     if isinstance(representation, str):
         return REPRESENTATIONS[representation](workspace)
     return SurrogateConstant(workspace, float(representation))

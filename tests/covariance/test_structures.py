@@ -14,7 +14,14 @@ from itertools import product
 import numpy as np
 import pytest
 from joint_distribution import is_invariant, iterations
-from problems import LIKELIHOODS, PRIORS, X_SMALL, make_model
+from problems import (
+    LIKELIHOODS,
+    PRIORS,
+    X_SMALL,
+    check_representation,
+    make_model,
+    make_representation,
+)
 from rotation import in_turn
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
@@ -41,9 +48,7 @@ from skgpmcmc.representations import (
     REPRESENTATIONS,
     STRUCTURE_CAPABILITIES,
     ApproximateMarginalRepresentation,
-    check_representation,
     first_usable,
-    make_representation,
     representation_class,
     supports,
 )

@@ -14,6 +14,7 @@ from foreign import Nearness
 from problems import LIKELIHOODS, make_model
 from rotation import in_turn, one_in
 from scipy import stats
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
@@ -297,6 +298,34 @@ def test_points_of_several_classes(mode):
     model.fit(ROWS, y)
     assert model.n_inducing_ == 10
     np.testing.assert_allclose(model.predict_proba(ROWS).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("kind", FITS)
+def test_short_runs_take_some_of_the_rows(kind, monkeypatch):
+    """Each with its own observations, and all those of rows with equal X: weights tell which."""
+    estimator, y = FITS[kind]
+    sizes, run = [], _inducing._run
+    X_all, y_all = np.concatenate([X, X[:3]]), np.concatenate([y, y[:3]])
+    weights = 1.0 + np.arange(N + 3)
+
+    def recorded(groups, *others):
+        for model in itertools.chain(*groups):
+            sizes.append(len(model.X))
+            index, held = model.likelihood._full_index(), model.likelihood.sample_weight
+            for place, row in enumerate(model.X):
+                expected = weights[(X_all == row).all(axis=1)]
+                np.testing.assert_array_equal(np.unique(held[index == place]), expected)
+        return run(groups, *others)
+
+    monkeypatch.setattr(_inducing, "_run", recorded)
+    monkeypatch.setattr(_inducing, "_PILOT_ROWS", (12, 18))
+    for name, value in {"_N_WARMUP": 6, "_N_DRAWS": 6, "_N_APPROXIMATE": 2}.items():
+        monkeypatch.setattr(_inducing, name, value)
+    model = clone(estimator).set_params(n_inducing=4)
+    model.fit(X_all, y_all, sample_weight=weights)
+    assert set(sizes) == {12, 18}
+    assert model.n_inducing_ == 4
+    assert len(model.X_train_) == N
 
 
 def test_interrupted_choice_of_points(monkeypatch):

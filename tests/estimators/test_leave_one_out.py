@@ -25,7 +25,7 @@ from skgpmcmc._prediction._dense import likelihood_params
 from skgpmcmc._prediction._lines import RowsOfGroup
 from skgpmcmc._prediction._registry import posterior_draws
 from skgpmcmc.diagnostics._left_out import reweighted
-from skgpmcmc.estimators._left_out_rows import left_out_rows
+from skgpmcmc.estimators._left_out_rows import left_out_rows, log_likelihoods_of_rows
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
@@ -85,6 +85,11 @@ ALONG_LINES = {
         {"exposure": EXPOSURE},
     ),
 }
+
+
+def left_out(model, n_draws):
+    """Log densities of each row given draws and the other rows, of each group."""
+    return left_out_rows(model, n_draws, log_likelihoods_of_rows(model))
 
 
 def fit(model, *data, **options):
@@ -155,12 +160,12 @@ def by_dense_quadrature(model, group, traces, draw):
 def test_density_along_lines_is_the_dense_one(name, fitted, monkeypatch):
     """By default up to some 1e-3; exactly, where the rule is refined until nothing changes."""
     model = fitted(name)
-    found = left_out_rows(model, N_DRAWS)
+    found = left_out(model, N_DRAWS)
     monkeypatch.setattr(_lines, "_LARGEST_CHANGE", 1e-4)
     monkeypatch.setattr(_lines, "_LARGEST_CHANGE_OF_RATIO", 1e-4)
     monkeypatch.setattr(_lines, "_LOWEST_END", 16.0)
     monkeypatch.setattr(_lines, "_RANGE_BELOW_PEAK", 18.0)
-    exact = left_out_rows(model, N_DRAWS)
+    exact = left_out(model, N_DRAWS)
     parts = zip(found, exact, model._observed.groups, model._traces, strict=True)
     for part, exact_part, group, traces in parts:
         for draw in (0, 7):
@@ -174,19 +179,19 @@ def test_density_along_lines_is_the_dense_one(name, fitted, monkeypatch):
 @pytest.mark.parametrize("name", ["logit, weights", "softmax, weights", "Poisson, grid"])
 def test_adaptive_quadrature_is_the_same(name, fitted, monkeypatch):
     model = fitted(name)
-    expected = left_out_rows(model, N_DRAWS)
+    expected = left_out(model, N_DRAWS)
     monkeypatch.setattr(_lines, "_N_REFINEMENTS", 0)
     monkeypatch.setattr(_lines, "_LOWEST_END", math.inf)  # no row has such ends
-    for found, other in zip(left_out_rows(model, N_DRAWS), expected, strict=True):
+    for found, other in zip(left_out(model, N_DRAWS), expected, strict=True):
         np.testing.assert_allclose(found.all_copies, other.all_copies, rtol=0, atol=5e-3)
         np.testing.assert_allclose(found.one_copy, other.one_copy, rtol=0, atol=5e-3)
 
 
 def test_rows_in_pieces_are_the_same(fitted, monkeypatch):
     model = fitted("softmax, weights")
-    (expected,) = left_out_rows(model, N_DRAWS)
+    (expected,) = left_out(model, N_DRAWS)
     monkeypatch.setattr(_lines, "_CHUNK", 1)
-    (found,) = left_out_rows(model, N_DRAWS)
+    (found,) = left_out(model, N_DRAWS)
     np.testing.assert_allclose(found.all_copies, expected.all_copies, rtol=0, atol=1e-9)
 
 
@@ -203,7 +208,7 @@ def test_gaussian_noise_is_that_of_fits_of_linear_algebra(known):
         sample_weight=weights,
         noise_variance=noise,
     )
-    (found,) = left_out_rows(model, N_DRAWS)
+    (found,) = left_out(model, N_DRAWS)
     copies = np.ones(N, dtype=int) if weights is None else weights.astype(int)
     rows = np.repeat(np.arange(N), copies)
     trace = model.trace_
@@ -300,9 +305,7 @@ def test_exact_values_of_three_rows(kind):
 def test_shares_of_independent_models(fitted):
     """The probability of each class without the row, normalised as in `predict_proba`."""
     model = fitted("one-vs-rest")
-    parts = [
-        reweighted(*part, np.repeat([0, 1], SHORT["n_draws"])) for part in left_out_rows(model, 12)
-    ]
+    parts = [reweighted(*part, np.repeat([0, 1], SHORT["n_draws"])) for part in left_out(model, 12)]
     codes = np.searchsorted(model.classes_, THREE)
     probability = np.array(
         [
@@ -319,7 +322,7 @@ def test_shares_of_independent_models(fitted):
 def test_weights_count_rows(fitted):
     model = fitted("Poisson, weights")
     estimate = model.loo()
-    (part,) = left_out_rows(model, N_DRAWS)
+    (part,) = left_out(model, N_DRAWS)
     single = reweighted(*part, np.repeat([0, 1], SHORT["n_draws"]))
     np.testing.assert_allclose(estimate.pointwise, WEIGHTS * single.log_density, rtol=1e-12)
     np.testing.assert_allclose(estimate.mcse, WEIGHTS * single.mcse, rtol=1e-12)
@@ -337,7 +340,7 @@ def test_rows_of_weight_zero_are_no_data():
 
 def test_inducing_points_weigh_by_densities_given_the_function_there():
     model = fit(MCMCCoxProcessRegressor(n_inducing=5), X, COUNTS, exposure=EXPOSURE)
-    (part,) = left_out_rows(model, N_DRAWS)
+    (part,) = left_out(model, N_DRAWS)
     np.testing.assert_array_equal(part.all_copies, part.one_copy)
     draws = posterior_draws(
         model._structure, model._latent_kernel, model.X_train_, model.trace_, 1e-6, N_DRAWS

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from problems import PRIORS
+from problems import PRIORS, check_representation, make_representation
 from rotation import in_turn
 from rounding import ELEMENTWISE, FEW_OPERATIONS
 from scipy import stats
@@ -35,7 +35,6 @@ from skgpmcmc.likelihoods import (
     Sites,
     StudentT,
 )
-from skgpmcmc.representations import check_representation, make_representation
 from skgpmcmc.representations._site_rules import (
     MAX_NOISE,
     MAX_RELATIVE_PRECISION,

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import check_representation
 from scipy.special import polygamma
 
 from benchmarks.paper import results, runner
@@ -35,7 +36,6 @@ from benchmarks.paper.problems import (
 from benchmarks.paper.reference import REFERENCES, Reference
 from benchmarks.paper.report import write_report
 from skgpmcmc.datasets import make_gp_regression
-from skgpmcmc.representations import check_representation
 
 pytestmark = pytest.mark.second_stage
 

@@ -49,8 +49,9 @@ def public_methods(cls):
         value = inspect.getattr_static(cls, name)
         owner = next(base for base in cls.__mro__ if name in vars(base))
         is_inherited = owner is not cls and owner.__name__ in BASES
+        is_parameter = name in getattr(cls, "__dataclass_fields__", ())  # of the constructor
         is_foreign = owner.__module__.startswith(INHERITED)
-        if not (name.startswith("_") or is_inherited or is_foreign):
+        if not (name.startswith("_") or is_inherited or is_foreign or is_parameter):
             yield name, value
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from continued_chains import assert_same, check, softmax_models
 from joint_distribution import is_invariant, iterations
-from problems import LIKELIHOODS, PRIORS, StudentT, frozen_for, make_model
+from problems import LIKELIHOODS, PRIORS, StudentT, frozen_for, make_model, make_representation
 from rotation import one_in
 from rounding import ELEMENTWISE
 from scipy import integrate
@@ -20,7 +20,7 @@ from skgpmcmc._sampling import _latent_moves
 from skgpmcmc._sampling._chain import Chain
 from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.likelihoods import BernoulliLogit, Gaussian, Poisson, Sites
-from skgpmcmc.representations import _site_rules, make_representation
+from skgpmcmc.representations import _site_rules
 from skgpmcmc.representations._expectation_propagation import (
     Propagation,
     propagate,

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from fast_kernels import FAST_KERNELS, inputs
-from problems import COMBINATIONS, LIKELIHOODS, make_model
+from problems import COMBINATIONS, LIKELIHOODS, make_model, make_representation
 from rotation import in_turn
 from rounding import ELEMENTWISE, EPS
 from scipy import stats
@@ -22,7 +22,6 @@ from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.likelihoods import Gaussian
 from skgpmcmc.priors import HyperPrior
 from skgpmcmc.priors._normal_coordinates import NormalCoordinates
-from skgpmcmc.representations import make_representation
 from skgpmcmc.updates import HamiltonianTuner, Point, hamiltonian_step
 from skgpmcmc.updates._hamiltonian import _window_ends
 

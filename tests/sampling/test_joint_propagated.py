@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from joint_distribution import is_invariant, iterations
-from problems import LIKELIHOODS, POINTS, X_SMALL, frozen_for, make_model
+from problems import LIKELIHOODS, POINTS, X_SMALL, frozen_for, make_model, make_representation
 from refusals import check_message
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, WhiteKernel
@@ -14,7 +14,6 @@ from skgpmcmc._covariance._low_rank_coordinates import LowRankCoordinates
 from skgpmcmc.core import SamplerSettings, run_chains
 from skgpmcmc.exceptions import MissingCapabilityError
 from skgpmcmc.likelihoods import Poisson
-from skgpmcmc.representations import make_representation
 
 KERNELS = {
     "ard": ConstantKernel(1.0) * RBF([1.0, 1.0]),

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 from continued_chains import check
 from joint_distribution import is_invariant, iterations
-from problems import GRID, LIKELIHOODS, PRIORS, make_model
+from problems import (
+    GRID,
+    LIKELIHOODS,
+    PRIORS,
+    check_representation,
+    make_model,
+    make_representation,
+)
 from problems import SITES_ON_GRID as SITES
 from rotation import one_in
 from scipy import stats
@@ -34,7 +41,6 @@ from skgpmcmc.diagnostics import mcse_mean
 from skgpmcmc.exceptions import MissingCapabilityError
 from skgpmcmc.likelihoods import Poisson
 from skgpmcmc.priors._normal_coordinates import NormalCoordinates
-from skgpmcmc.representations import check_representation, make_representation
 from skgpmcmc.representations._joint import _JointConditional
 from skgpmcmc.updates import HamiltonianResult
 

@@ -21,8 +21,10 @@ from problems import (
     REPRESENTATIONS_OF_DENSE,
     Case,
     StudentT,
+    check_representation,
     frozen_for,
     make_model,
+    make_representation,
 )
 from rounding import ELEMENTWISE
 from scipy import stats
@@ -34,11 +36,7 @@ from skgpmcmc._sampling._chain import Chain
 from skgpmcmc._sampling._settings import SamplerSettings
 from skgpmcmc.exceptions import MissingCapabilityError
 from skgpmcmc.likelihoods import BernoulliLogit, BernoulliProbit, Gaussian, Poisson, Sites
-from skgpmcmc.representations import (
-    REPRESENTATIONS,
-    check_representation,
-    make_representation,
-)
+from skgpmcmc.representations import REPRESENTATIONS
 
 # ---------------------------------------------------------------- problems
 
