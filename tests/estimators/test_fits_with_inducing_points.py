@@ -88,6 +88,7 @@ def test_arviz(fitted):
     assert values.shape[:2] == (2, 6)
     assert values.shape[-1] == N
     assert np.isfinite(values).all()
+    values = model.to_arviz("conditional")["log_likelihood"]["y"].values
     assert data["posterior"]["latent"].sizes["point"] == M
     np.testing.assert_array_equal(data["constant_data"]["X_train"], model._structure.points)
     functions = functions_at_points(model)
