@@ -65,8 +65,8 @@ class ComparisonTable(TextTable):
         if not self._is_clear():
             notes.append(
                 f"The first two models differ by less than {_CLEAR_DIFFERENCE:.0f}, or by less "
-                f"than {_N_CLEAR_ERRORS:.0f} dse: these rows do not tell which is better, whatever the "
-                "weights are."
+                f"than {_N_CLEAR_ERRORS:.0f} dse: these rows do not tell which is "
+                "better, whatever the weights are."
             )
         return "\n".join(notes)
 

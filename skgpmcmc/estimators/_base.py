@@ -161,6 +161,8 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
             if isinstance(value, bool) and takes_numbers:
                 raise ValueError(f"{name} must be a number, not a bool; got {value!r}.")
         if self.kernel is not None:
+            for name, value in self.kernel.get_params().items():
+                refuse_masked(f"{name} of the kernel", value)
             check_hyperparameters(self.kernel)
         not_sampled = self._not_sampled()
         for name in self.priors or {}:

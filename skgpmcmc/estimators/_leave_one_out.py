@@ -19,7 +19,7 @@ from ._latent_predictions import LatentPredictions
 from ._left_out_rows import left_out_rows, log_likelihoods_of_rows
 
 _ADVICE = (
-    "These rows change the posterior of the hyperparameters much. To be sure, fit without them. "
+    " These rows change the posterior of the hyperparameters much. To be sure, fit without them. "
     "Where the model does not fit such rows, another likelihood may."
 )
 
@@ -97,11 +97,9 @@ class LeaveOneOut(LatentPredictions):
         check_is_fitted(self)
         estimate = self._estimate()
         if estimate.warning:
-            more = f"More draws may help: {self._more_draws(estimate.n_samples)}."
-            advice = _ADVICE if estimate.n_samples >= FEWEST_DRAWS else ""
-            warn_user(
-                f"{caller}: {estimate.describe_shapes()} {more} {advice}".rstrip(), UserWarning
-            )
+            text = f"{caller}: {estimate.describe_shapes()} "
+            text += f"More draws may help: {self._more_draws(estimate.n_samples)}."
+            warn_user(text + _ADVICE * (estimate.n_samples >= FEWEST_DRAWS), UserWarning)
         return estimate
 
     def _more_draws(self, n_used: int) -> str:

@@ -194,7 +194,7 @@ def test_what_is_no_model_is_refused():
         compare_models(
             {"a": MODELS["best"], "b": make_pipeline(StandardScaler(), MCMCCoxProcessRegressor())}
         )
-    with pytest.raises(ValueError, match="different names as text.* got 1, '1'"):
+    with pytest.raises(ValueError, match=r"different names as text.* got 1, '1'"):
         compare_models({1: MODELS["best"], "1": MODELS["best"]})
 
 

@@ -299,14 +299,15 @@ def test_points_of_several_classes(mode):
     np.testing.assert_allclose(model.predict_proba(ROWS).sum(axis=1), 1.0)
 
 
-def test_interrupted_choice_of_points(monkeypatch):
-    """Ctrl-C in the short runs: there is no fit that could be kept."""
+@pytest.mark.parametrize("moment", [1, 25])
+def test_interrupted_choice_of_points(monkeypatch, moment):
+    """Ctrl-C in the short runs, before their first draw or later: there is nothing to keep."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     iterate, n_done = LatentFunctionsGibbs.iterate, itertools.count()
 
     def iterate_and_press(self):
         iterate(self)
-        if next(n_done) == 25:  # of the second chain
+        if next(n_done) == moment:  # the first is before any draw
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(LatentFunctionsGibbs, "iterate", iterate_and_press)
