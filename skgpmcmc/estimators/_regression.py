@@ -24,6 +24,7 @@ from ._inputs import (
     share_latents,
     warn_of_shares,
 )
+from ._public_methods import with_own_methods
 from ._target_predictions import TargetPredictions
 from ._targets import (
     DEFAULT_ALPHA,
@@ -40,6 +41,7 @@ _NORMALISED_DECIMALS = 12
 _NOISE_SHARE = 0.1
 
 
+@with_own_methods({})
 @with_shared_documentation
 class MCMCGaussianProcessRegressor(TargetPredictions):
     """Gaussian process regression, the kernel's hyperparameters integrated out.
