@@ -40,7 +40,7 @@ from ._auto import (
 from ._convergence import Run, limits_of_fit, warn_once
 from ._fit_name import name_of_fit
 from ._inducing import choose, judge, wanted_points
-from ._inputs import as_objects, explain_inputs
+from ._inputs import as_objects, check_inducing_points, explain_inputs
 from ._pickling import from_plain, to_plain, with_structure
 from ._prior_table import PriorTable
 from ._reports import Reports, quantity_names
@@ -154,7 +154,10 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
 
     def _validate_params(self) -> None:
         """Check the parameters, also for what scikit-learn's constraints cannot say."""
+        check_container("n_inducing", self.n_inducing)
         super()._validate_params()
+        if self._takes_vectors():
+            check_inducing_points(self.n_inducing)
         for name, constraints in self._parameter_constraints.items():
             value = getattr(self, name)
             takes_numbers = any(c is Real or isinstance(c, Interval) for c in constraints)

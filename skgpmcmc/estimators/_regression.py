@@ -33,6 +33,7 @@ from ._targets import (
     known_noise,
     noise_likelihood,
     typical_variance,
+    warn_of_offset,
 )
 from ._training_rows import Observed
 
@@ -245,7 +246,9 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
         UserWarning
-            If all weights are far below 1, or sum to 1: they count copies of rows.
+            If all weights are far below 1, or sum to 1: they count copies of rows. And, with the
+            default kernel, mean="zero" and normalize_y=False, if the mean of y is more than 10
+            times its standard deviation.
         """
         check_y(y, exact=True)
         X, y = self._validate_training(X, y)
@@ -258,6 +261,8 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         weights, (X, y, noise, numbers) = drop_weightless(weights, X, y, noise, numbers)
         warn_of_shares(weights)
         given, y = y, self._scale_targets(y, weights)
+        if self.kernel is None and self.mean == "zero":  # a kernel may have an offset of its own
+            warn_of_offset(y, weights)
         variance = typical_variance(y, weights, centred=self.mean == "constant")
         kernel = self._default_kernel(X, variance) if self.kernel is None else self.kernel
         split = split_white_noise(kernel)

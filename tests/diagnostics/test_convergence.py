@@ -277,6 +277,7 @@ def test_parameters_that_are_not_the_defaults_are_named(estimator, changes, word
 
 def test_parameters_that_change_no_posterior_are_not_named():
     options = {"verbose": 0, "n_jobs": 1, "memory_limit": 1.0, "copy_X_train": False}
+    options |= {"min_ess": 90.0, "max_rhat": 1.04, "max_seconds": 1e3, "max_prediction_draws": 9}
     (text,) = caught(lambda: MCMCGaussianProcessRegressor(**options, **SHORT).fit(X, Y))
     assert "with the default kernel to 20 rows" in text
     explicit = {"alpha": 1e-10, "mean": "zero", "priors": None, "thin": 1}
