@@ -63,7 +63,8 @@ def check_container(name: str, values: Any) -> None:
     """Raise a TypeError for what holds no values in memory, or holds them in no order."""
     if _has(values, "toarray"):
         raise TypeError(
-            f"Sparse data was passed for {name}, but dense data is required. Pass {name}.toarray()."
+            f"Sparse data was passed for {name}, but dense data is required. Pass "
+            f"{name}.toarray(), or what OneHotEncoder(sparse_output=False) makes."
         )
     way_out = _way_out(name, values)
     if way_out:
@@ -204,6 +205,14 @@ def _columns(values: Any) -> Iterator[tuple[str, NDArray]]:
         array = as_elements(column)
         if array is not None:
             yield "it" if name is None else f"column {shown(name)}", array
+
+
+def first_without_numbers(values: Any) -> str:
+    """Return what a message calls the first column that is no numbers; empty if it is all."""
+    for label, column in _columns(values):
+        if label != "it" and _to_floats(column) is None:
+            return label
+    return ""
 
 
 def _named_columns(values: Any) -> Iterable[tuple[Any, Any]]:

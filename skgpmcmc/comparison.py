@@ -8,15 +8,19 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
 
 from ._checks import shown
 from ._linalg import Array
+from ._messages import shortened, warn_user
 from .diagnostics import LooEstimate
 from .diagnostics._text_table import TextColumn, TextTable
 
 __all__ = ["ComparisonTable", "compare_models"]
 
-_MARK = "*"
+# Letters of what is no model that a message shows.
+_MOST_SHOWN = 200
+_BAD_SHAPES, _NOT_CONVERGED = "*", "!"
 # A difference of fewer standard errors says little (Sivula, Magnusson, Matamoros and Vehtari 2020:
 # so does any difference below four).
 _CLEAR_DIFFERENCE, _N_CLEAR_ERRORS = 4.0, 2.0
@@ -28,7 +32,9 @@ class ComparisonTable(TextTable):
     Made by `compare_models`. Name of a model -> name of a column -> value, with the columns of
     `arviz.compare`: ``rank`` (0 is the best), ``elpd_loo``, ``p_loo``, ``elpd_diff`` (how much less
     than the best), ``weight`` (of the stacked predictive density), ``se`` of elpd_loo, ``dse`` of
-    elpd_diff, and ``warning``. `to_frame` makes it a DataFrame.
+    elpd_diff, and ``warning`` (whether Pareto k is too large at some row, or cannot be judged); and
+    ``converged`` (whether the chains of the fit have). `to_frame` makes it a DataFrame. In the
+    printed table marks stand for the last two.
     """
 
     def _records(self) -> Mapping[str, Mapping[str, Any]]:
@@ -37,21 +43,30 @@ class ComparisonTable(TextTable):
     def _text_columns(self) -> list[TextColumn]:
         digits = {"weight": 2, "se": 2, "dse": 2}
         columns = [TextColumn("", list(self))]
-        for name in list(next(iter(self.values()), {}))[:-1]:
+        for name in list(next(iter(self.values()), {}))[:-2]:
             values = [row[name] for row in self.values()]
             n_digits = 0 if name == "rank" else digits.get(name, 1)
             columns.append(TextColumn(name, [f"{v:.{n_digits}f}" for v in values], True))
-        marks = [_MARK if row["warning"] else "" for row in self.values()]
+        marks = [
+            _NOT_CONVERGED * (not row["converged"]) + _BAD_SHAPES * row["warning"]
+            for row in self.values()
+        ]
         return [*columns, TextColumn("", marks)]
 
     def _note(self) -> str:
         notes = []
+        if not all(row["converged"] for row in self.values()):
+            notes.append(
+                f"{_NOT_CONVERGED} The chains of this model have not converged: its place and its "
+                "weight may be wrong."
+            )
         if any(row["warning"] for row in self.values()):
-            notes.append(f"{_MARK} Pareto k too large at some rows: see loo() of this model.")
+            notes.append(f"{_BAD_SHAPES} Pareto k too large at some rows: see loo() of this model.")
         if not self._is_clear():
             notes.append(
-                f"The first two differ by less than {_CLEAR_DIFFERENCE:.0f}, or by less than "
-                f"{_N_CLEAR_ERRORS:.0f} dse: these rows do not tell which is better."
+                f"The first two models differ by less than {_CLEAR_DIFFERENCE:.0f}, or by less "
+                f"than {_N_CLEAR_ERRORS:.0f} dse: these rows do not tell which is "
+                "better, whatever the weights are."
             )
         return "\n".join(notes)
 
@@ -90,7 +105,8 @@ def compare_models(models: Mapping[str, Any]) -> ComparisonTable:
     Warns
     -----
     UserWarning
-        If Pareto k says that the estimate of some row is not reliable.
+        If Pareto k says that the estimate of some row is not reliable, and if the chains of some
+        models have not converged.
 
     Notes
     -----
@@ -129,8 +145,10 @@ def compare_models(models: Mapping[str, Any]) -> ComparisonTable:
         )
     if len(models) < 2:
         raise ValueError(f"models must hold at least two, to be compared; got {len(models)}.")
+    _check_names(models)
     estimates = {str(name): _estimate(name, model) for name, model in models.items()}
     _check_same_data(estimates)
+    _warn_of_chains(estimates)
     names = sorted(estimates, key=lambda name: -estimates[name].elpd_loo)
     weights = stacking_weights(np.column_stack([estimates[name].pointwise for name in names]))
     best = estimates[names[0]]
@@ -147,6 +165,7 @@ def compare_models(models: Mapping[str, Any]) -> ComparisonTable:
             "se": estimate.se,
             "dse": math.sqrt(len(difference)) * float(difference.std()),
             "warning": estimate.warning,
+            "converged": estimate.converged,
         }
     return ComparisonTable(rows)
 
@@ -186,26 +205,67 @@ def stacking_weights(log_densities: Array) -> Array:
     return np.asarray(weights / weights.sum())
 
 
+def _check_names(models: Mapping[Any, Any]) -> None:
+    """Raise a ValueError for names that are the same as text, such as 1 and "1"."""
+    names = [str(name) for name in models]
+    repeated = [name for name in models if names.count(str(name)) > 1]
+    if repeated:
+        raise ValueError(
+            "models must have different names as text, as the table has them; got "
+            f"{', '.join(map(shown, repeated))}. Rename them."
+        )
+
+
+def _warn_of_chains(estimates: Mapping[str, LooEstimate]) -> None:
+    """Warn once of models whose chains have not converged."""
+    names = [repr(name) for name, estimate in estimates.items() if not estimate.converged]
+    if names:
+        these = f"model {names[0]} have" if len(names) == 1 else f"models {', '.join(names)} have"
+        warn_user(
+            f"compare_models: the chains of {these} not converged (converged_ is False), so the "
+            "ranks and weights may be wrong. Their summary() says what to do.",
+            ConvergenceWarning,
+        )
+
+
 def _estimate(name: Any, model: Any) -> LooEstimate:
-    """Return the estimate of a model, or of a fitted estimator."""
+    """Return the estimate of a model, or of a fitted estimator.
+
+    Errors and warnings name the model.
+    """
     if hasattr(model, "elpd_loo"):
         estimate: LooEstimate = model
         return estimate
+    entry = f"models[{name!r}]"
     if isinstance(model, type) or not hasattr(model, "loo"):
+        last = " Of a pipeline pass the last step, pipeline[-1]." if hasattr(model, "steps") else ""
         raise TypeError(
-            f"models[{name!r}] must be a fitted estimator of skgpmcmc, or what its loo() returned; "
-            f"got {shown(model)}."
+            f"{entry} must be a fitted estimator of skgpmcmc, or what its loo() returned; "
+            f"got {shortened(shown(model), _MOST_SHOWN)}.{last}"
         )
-    return model.loo()  # type: ignore[no-any-return]
+    try:
+        return model._loo(entry)  # type: ignore[no-any-return]
+    except ValueError as error:  # not fitted, too few draws, too many rows
+        raise type(error)(f"{entry}: {error}") from None
 
 
-# What two models must share -> what is said where they do not.
+_SAME_ROWS = "Fit all to the same rows of the same y, in the same order."
+# What two models must share -> what is said where they do not, and what to do.
 _SHARED = {
-    "rows": "were fitted to different rows",
-    "kind": "have densities and probabilities, which cannot be compared",
-    "y": "were fitted to different y",
-    "trials": "were fitted to different numbers of trials",
-    "sample_weight": "were fitted with different sample_weight",
+    "rows": (
+        "were fitted to different rows",
+        "Rows are told apart by their numbers in the X that was given to fit, and those of "
+        f"weight zero are left out. {_SAME_ROWS}",
+    ),
+    "kind": (
+        "have different kinds of y",
+        "The density of a real number and the probability of a class or count are not on the "
+        "same scale. Compare regressors with regressors, and models of classes or counts with "
+        "models of the same classes or counts.",
+    ),
+    "y": ("were fitted to different y", _SAME_ROWS),
+    "trials": ("were fitted to different numbers of trials", _SAME_ROWS),
+    "sample_weight": ("were fitted with different sample_weight", _SAME_ROWS),
 }
 
 
@@ -213,12 +273,11 @@ def _check_same_data(estimates: Mapping[str, LooEstimate]) -> None:
     """Raise a ValueError that names two models of different data, and where they differ."""
     (first, reference), *others = estimates.items()
     for name, estimate in others:
-        for key, fault in _SHARED.items():
+        for key, (fault, advice) in _SHARED.items():
             one, two = reference.data.get(key), estimate.data.get(key)
             if not _are_equal(one, two):
                 raise ValueError(
-                    f"models {first!r} and {name!r} {fault}{_where(one, two)}. Fit all to the same "
-                    "rows of the same y, in the same order."
+                    f"models {first!r} and {name!r} {fault}{_where(key, one, two)}. {advice}"
                 )
 
 
@@ -226,13 +285,15 @@ def _are_equal(one: Any, two: Any) -> bool:
     return one is two or (np.shape(one) == np.shape(two) and bool(np.all(one == two)))
 
 
-def _where(one: Any, two: Any) -> str:
+def _where(key: str, one: Any, two: Any) -> str:
     """Say how many rows there are, or in which the first difference is."""
     if np.ndim(one) == 0 or np.ndim(two) == 0:
         return f" ({_kind(one)} and {_kind(two)})"
     if len(one) != len(two):
         return f" ({len(one)} and {len(two)})"
     row = int(np.argmax(np.asarray(one) != np.asarray(two)))
+    if key == "rows":
+        return f" (in place {row}, row number {one[row]} and row number {two[row]})"
     return f" (in row {row} of these, {one[row]} and {two[row]})"
 
 

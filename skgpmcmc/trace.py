@@ -140,7 +140,7 @@ class ChainDraws:
         return cls(n_draws, len(model.layout), model.n_kept, has_collapsed_mean)
 
 
-@dataclass
+@dataclass(repr=False)
 class Trace:
     """Draws of several chains.
 
@@ -247,6 +247,15 @@ class Trace:
         draws.warmup, draws.sampling = self.warmup[index], self.sampling[index]
         draws.snapshots = [s for s in [self.snapshots[index]] if s is not None]
         return draws
+
+    def __repr__(self) -> str:
+        """Return one line: how many draws there are, and of what."""
+        mean = [] if self.collapsed_mean is None else ["mean"]
+        names = ", ".join([*self.layout.groups, *mean]) or "no hyperparameters"
+        return (
+            f"<Trace of {self.n_chains} chains with {self.n_draws} draws each: {names}; "
+            f"{self.latent.shape[2]} latent variables>"
+        )
 
     @property
     def n_chains(self) -> int:

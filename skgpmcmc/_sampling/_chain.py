@@ -39,7 +39,7 @@ _FIRST_LOOK = 0.6
 _N_OTHER_STARTS, _N_FIRST_SWEEPS = 10, 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ChainSnapshot:
     """Everything that the later draws of a chain depend on, except its random generator.
 

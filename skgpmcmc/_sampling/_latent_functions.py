@@ -17,7 +17,7 @@ from ._chain import Chain, ChainSnapshot
 from ._settings import SamplerSettings
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GroupSnapshot:
     """Everything that the later draws of the chains of several latent functions depend on.
 

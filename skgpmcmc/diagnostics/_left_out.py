@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ._draws import FloatArray
-from ._pareto import largest_good_shape, smoothed_log_weights
+from ._pareto import FEWEST_DRAWS, largest_good_shape, smoothed_log_weights
 from ._vehtari import mcse_of_means
 
 
@@ -79,6 +79,9 @@ class LooEstimate:
         deviation of `pointwise`.
     p_loo : float
         Effective number of parameters: the same sum with each row among the data, minus `elpd_loo`.
+        The values of the latent function at the rows count too, as far as these rows alone say what
+        they are. Near the number of rows, or above it, the model fits its rows one by one:
+        predictions of other rows may be poor, and Pareto k is mostly large.
     n_samples : int
         Posterior draws that were used.
     n_data_points : int
@@ -94,7 +97,10 @@ class LooEstimate:
     good_k : float
         Up to this k the estimate is reliable: 0.7, less for fewer than 2200 draws.
     warning : bool
-        Whether a k is larger.
+        Whether a k is larger, or there are too few draws (fewer than 100) to judge.
+    converged : bool
+        Whether the chains of the fit have converged (`converged_`). Do not trust the estimate where
+        they have not.
 
     Examples
     --------
@@ -116,6 +122,7 @@ class LooEstimate:
     n_samples: int
     #: What the rows were, by name: models are compared on the same data alone.
     data: dict[str, Any] = field(default_factory=dict)
+    converged: bool = True
 
     @property
     def elpd_loo(self) -> float:
@@ -144,11 +151,20 @@ class LooEstimate:
 
     @property
     def warning(self) -> bool:
-        """Whether a Pareto k is larger than `good_k`."""
-        return bool((self.pareto_k > self.good_k).any())
+        """Whether a Pareto k is larger than `good_k`, or there are too few draws to judge."""
+        return self._has_few_draws or bool((self.pareto_k > self.good_k).any())
+
+    @property
+    def _has_few_draws(self) -> bool:
+        return self.n_samples < FEWEST_DRAWS
 
     def describe_shapes(self) -> str:
-        """Say at how many rows Pareto k is too large; empty if at none."""
+        """Say at how many rows Pareto k is too large, or that nobody knows; empty if at none."""
+        if self._has_few_draws:
+            return (
+                f"Pareto k cannot be judged: {self.n_samples} draws are too few, it needs "
+                f"{FEWEST_DRAWS} at least."
+            )
         n_bad = int((self.pareto_k > self.good_k).sum())
         if not n_bad:
             return ""
@@ -162,6 +178,7 @@ class LooEstimate:
         good = (
             f"Pareto k at most {self.pareto_k.max():.2f}: good at all rows (<= {self.good_k:.2f})."
         )
+        doubt = "" if self.converged else "The chains of the fit have not converged."
         return "\n".join(
             [
                 f"Leave-one-out estimate from {self.n_samples} draws and {self.n_data_points} rows",
@@ -169,5 +186,6 @@ class LooEstimate:
                 f"{'elpd_loo':10}{self.elpd_loo:>10.1f}{self.se:>8.2g}",
                 f"{'p_loo':10}{self.p_loo:>10.1f}",
                 self.describe_shapes() or good,
+                *filter(None, [doubt]),
             ]
         )

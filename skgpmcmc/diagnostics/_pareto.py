@@ -23,6 +23,8 @@ _N_SMALLEST_GRID, _QUARTILES = 30, 3.0
 # appendix G).
 _PRIOR_SIZE, _PRIOR_SHAPE = 10.0, 0.5
 _LARGEST_GOOD_SHAPE = 0.7
+#: Draws from which on a good k is one of weights with a finite variance, k < 1/2, at least.
+FEWEST_DRAWS = 100
 
 
 def largest_good_shape(n_draws: int) -> float:
@@ -33,7 +35,9 @@ def largest_good_shape(n_draws: int) -> float:
     >>> round(largest_good_shape(400), 2), largest_good_shape(4000)
     (0.62, 0.7)
     """
-    return min(1.0 - 1.0 / math.log10(n_draws), _LARGEST_GOOD_SHAPE) if n_draws > 1 else 0.0
+    if n_draws < 10:
+        return 0.0
+    return min(1.0 - 1.0 / math.log10(n_draws), _LARGEST_GOOD_SHAPE)
 
 
 def smoothed_log_weights(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,11 +20,43 @@ MAX_RHAT = 1.05
 MIN_ESS = 100.0
 
 _MARK = "*"
-_NOTE = (
-    f"{_MARK} R-hat above {MAX_RHAT}, ESS below {MIN_ESS:.0f}, or undefined: raise n_draws; if "
-    "R-hat stays high, compare the chains (TraceDisplay)."
-)
 _SIZES = ("ess_bulk", "ess_tail")
+
+
+class Limits(NamedTuple):
+    """What counts as converged in a table, and what to do about a quantity that has not.
+
+    Attributes
+    ----------
+    min_ess, max_rhat : float
+        The least effective draws, and the largest R-hat.
+    sizes : tuple of str
+        The columns of effective draws that are looked at.
+    more_draws : str
+        How more draws are made.
+    """
+
+    min_ess: float = MIN_ESS
+    max_rhat: float = MAX_RHAT
+    sizes: tuple[str, ...] = _SIZES
+    more_draws: str = "raise n_draws"
+
+    def are_met(self, row: Mapping[str, float]) -> bool:
+        """Return whether a quantity has been shown to have converged; NaN is no such proof."""
+        enough = all(row[name] >= self.min_ess for name in self.sizes)
+        return enough and row["rhat"] <= self.max_rhat
+
+    def note(self) -> str:
+        """Return what the mark means."""
+        rhat = f"R-hat above {self.max_rhat:.10g}, " if self.max_rhat < math.inf else ""
+        size = "ESS" if self.sizes == _SIZES else " and ".join(self.sizes)
+        return (
+            f"{_MARK} {rhat}{size} below {self.min_ess:.10g}, or undefined: {self.more_draws}; if "
+            "R-hat stays high, compare the chains (TraceDisplay)."
+        )
+
+
+_USUAL = Limits()
 
 
 class SummaryTable(TextTable):
@@ -66,13 +99,14 @@ class SummaryTable(TextTable):
     """
 
     _remark = ""
+    _limits = _USUAL
 
     def __init__(self, rows: Mapping[str, Mapping[str, float]]) -> None:
         super().__init__({name: dict(row) for name, row in rows.items()})
 
     def flagged(self) -> list[str]:
         """Return the names of the quantities whose chains have not converged."""
-        return [name for name, row in self.items() if _is_doubtful(row)]
+        return [name for name, row in self.items() if not self._limits.are_met(row)]
 
     def _records(self) -> Mapping[str, Mapping[str, float]]:
         return self
@@ -88,12 +122,23 @@ class SummaryTable(TextTable):
         return [TextColumn("", list(self)), *numbers, TextColumn("", marks)]
 
     def _note(self) -> str:
-        return "\n".join(filter(None, [_NOTE if self.flagged() else "", self._remark]))
+        return "\n".join(
+            filter(None, [self._limits.note() if self.flagged() else "", self._remark])
+        )
 
 
-def _is_doubtful(row: Mapping[str, float]) -> bool:
-    """Whether a quantity has not been shown to have converged; NaN is no such proof."""
-    return not (row["rhat"] <= MAX_RHAT and all(row[name] >= MIN_ESS for name in _SIZES))
+def judged_by(
+    rows: Mapping[str, Mapping[str, float]], limits: Limits, remark: str = ""
+) -> SummaryTable:
+    """Return a table whose marks follow these limits, with a remark below."""
+    table = SummaryTable(rows)
+    table._limits, table._remark = limits, remark
+    return table
+
+
+def limits_of(table: SummaryTable) -> Limits:
+    """Return what the marks of a table follow."""
+    return table._limits
 
 
 def _text(column: str, value: float, mcse: float) -> str:
@@ -160,6 +205,7 @@ def with_quantiles(
     draws_by_name: Mapping[str, ArrayLike],
     quantiles: FloatArray,
     remark: str = "",
+    limits: Limits = _USUAL,
 ) -> SummaryTable:
     """Return a table with quantiles after mean and standard deviation.
 
@@ -173,6 +219,8 @@ def with_quantiles(
         Probabilities in [0, 1]: 0.05 is the column ``"5%"``.
     remark : str
         What is said below the table.
+    limits : Limits
+        What counts as converged.
     """
     labels = [f"{100.0 * q:.10g}%" for q in quantiles]
     rows = {}
@@ -180,9 +228,7 @@ def with_quantiles(
         values = np.quantile(chains, quantiles).tolist()
         start = {"mean": row["mean"], "sd": row["sd"]}
         rows[name] = start | dict(zip(labels, values, strict=True)) | dict(row)
-    result = SummaryTable(rows)
-    result._remark = remark
-    return result
+    return judged_by(rows, limits, remark)
 
 
 def _scalars(draws_by_name: Mapping[str, ArrayLike]) -> Iterator[tuple[str, FloatArray]]:

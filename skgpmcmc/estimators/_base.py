@@ -23,7 +23,7 @@ from .._model._model import LatentGaussianModel
 from .._running._checkpoint import checkpoint_directory, needed_seed
 from .._running._stopping import StoppingRule, convergence
 from .._sampling._settings import SamplerSettings
-from ..diagnostics import SummaryTable
+from ..diagnostics._summary import judged_by
 from ..likelihoods import Likelihood
 from ..priors._data_scaled import SKLEARN_BOUNDS
 from ..representations import REPRESENTATIONS
@@ -38,10 +38,10 @@ from ._auto import (
     update_in_use,
     without_moves,
 )
-from ._convergence import Run, warn_once
+from ._convergence import Run, limits_of_fit, warn_once
 from ._fit_name import name_of_fit
 from ._inducing import choose, judge, wanted_points
-from ._inputs import as_objects, explain_inputs
+from ._inputs import as_objects, check_inducing_points, explain_inputs
 from ._pickling import from_plain, to_plain, with_structure
 from ._prior_table import PriorTable
 from ._reports import Reports, quantity_names
@@ -155,13 +155,18 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
 
     def _validate_params(self) -> None:
         """Check the parameters, also for what scikit-learn's constraints cannot say."""
+        check_container("n_inducing", self.n_inducing)
         super()._validate_params()
+        if self._takes_vectors():
+            check_inducing_points(self.n_inducing)
         for name, constraints in self._parameter_constraints.items():
             value = getattr(self, name)
             takes_numbers = any(c is Real or isinstance(c, Interval) for c in constraints)
             if isinstance(value, bool) and takes_numbers:
                 raise ValueError(f"{name} must be a number, not a bool; got {value!r}.")
         if self.kernel is not None:
+            for name, value in self.kernel.get_params().items():
+                refuse_masked(f"{name} of the kernel", value)
             check_hyperparameters(self.kernel)
         not_sampled = self._not_sampled()
         for name in self.priors or {}:
@@ -300,33 +305,37 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
 
     def _set_fitted(self, traces: list[Trace]) -> None:
         """Set posterior, diagnostics and kernel at its median, and warn once if need be."""
+        rule = self._set_lengths(traces)
         labels = self._function_labels()
         if labels is None:
             self.trace_: Any = traces[0]
             self.posterior_ = traces[0].posterior()
-            self.diagnostics_ = traces[0].summary(())
+            rows = dict(traces[0].summary(()))
         else:
             self.trace_ = traces
             posteriors = [trace.posterior() for trace in traces]
             names = posteriors[0]
             self.posterior_ = {n: np.stack([p[n] for p in posteriors], axis=2) for n in names}
-            self.diagnostics_ = SummaryTable(
-                {
-                    f"{label}: {name}": row
-                    for label, trace in zip(labels, traces, strict=True)
-                    for name, row in trace.summary(()).items()
-                }
-            )
+            rows = {
+                f"{label}: {name}": row
+                for label, trace in zip(labels, traces, strict=True)
+                for name, row in trace.summary(()).items()
+            }
+        self.diagnostics_ = judged_by(rows, limits_of_fit(self, rule))
         kernels = [self._median_kernel(trace) for trace in traces]
         self.kernel_ = kernels[0] if labels is None else CompoundKernel(kernels)
-        self.n_warmup_, self.n_draws_ = traces[0].n_warmup, traces[0].n_draws
-        self.n_iter_ = self.n_warmup_ + self.n_draws_ * self.thin
-        rule = StoppingRule(self.min_ess, self.max_rhat)
-        self.converged_ = rule.is_met(convergence([traces]))
         layout = traces[0].layout
         groups = {name: layout.priors[where] for name, where in layout.groups.items()}
         self.priors_ = PriorTable.of(groups, getattr(self, "feature_names_in_", None))
         self._warn_of_chains(traces, rule)
+
+    def _set_lengths(self, traces: list[Trace]) -> StoppingRule:
+        """Set how long the chains were, and whether that was enough; return what is enough."""
+        self.n_warmup_, self.n_draws_ = traces[0].n_warmup, traces[0].n_draws
+        self.n_iter_ = self.n_warmup_ + self.n_draws_ * self.thin
+        rule = StoppingRule(self.min_ess, self.max_rhat)
+        self.converged_ = rule.is_met(convergence([traces]))
+        return rule
 
     def _warn_of_chains(self, traces: list[Trace], rule: StoppingRule) -> None:
         """Warn once if the chains were stopped or have not converged."""

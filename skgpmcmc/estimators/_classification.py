@@ -36,6 +36,7 @@ from ._inputs import (
     share_latents,
     warn_of_shares,
 )
+from ._public_methods import with_own_methods
 from ._training_rows import Observed
 
 # Typical variance of the latent function, and the log-sd of its prior. On the logit scale
@@ -46,6 +47,21 @@ _SIGNAL_VARIANCE, _SIGNAL_VARIANCE_SD = 32.0, 2.0
 _MEAN_SD = 2.0
 
 
+_SPREAD = (
+    "predict_interval(X) gives intervals of the probabilities, and predict_latent(X, "
+    "return_std=True) the standard deviation of the latent function."
+)
+_OF_ONE_TRIAL = (
+    "Probabilities are those of success in one trial: predict_proba(X)[:, 1] * trials is the "
+    "expected number of successes."
+)
+_HINTS = {
+    "predict": {"return_std": _SPREAD, "trials": _OF_ONE_TRIAL},
+    "predict_proba": {"return_std": _SPREAD, "trials": _OF_ONE_TRIAL},
+}
+
+
+@with_own_methods(_HINTS)
 @with_shared_documentation
 class MCMCGaussianProcessClassifier(ClassPredictions):
     """Gaussian process classification, the kernel's hyperparameters integrated out.

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
 from .._messages import warn_user
 from .._running._stopping import StoppingRule
+from ..diagnostics._summary import Limits
 from ..trace import OTHER_QUANTITIES
 
 # Beyond these, chains stay where they are, and more draws are of no use: R-hat, and the share of
@@ -72,10 +74,30 @@ def warn_once(
         shown += ", the latent function where the chains agree least,"
     warn_user(
         f"{stopped}The chains have not converged: the worst quantity is {shown}"
-        f"{_fault(row, run)}. {_advice(row, run)}. summary() has the table of all quantities. "
-        f"This is {run.fit}.{more}",
+        f"{_fault(row, run)}. {_advice(row, run, bool(stopped))}. "
+        f"summary() has the table of all quantities. This is {run.fit}.{more}",
         ConvergenceWarning,
     )
+
+
+def more_draws(estimator: Any) -> str:
+    """Say how a fitted estimator is to make more draws than it has.
+
+    That depends on what ended the fit: somebody or the clock, enough effective draws, or `n_draws`.
+    """
+    if estimator._stopped_by:
+        has_checkpoint = estimator.checkpoint is not None
+        return "call fit again" if has_checkpoint else "fit again with warm_start=True"
+    if estimator.min_ess is None or not estimator.converged_:
+        return f"raise n_draws (now {estimator.n_draws_})"
+    at_the_end = f" and n_draws (now {estimator.n_draws_})"
+    is_last = estimator.n_draws_ >= estimator.n_draws
+    return f"raise min_ess (now {estimator.min_ess:.10g})" + at_the_end * is_last
+
+
+def limits_of_fit(estimator: Any, rule: StoppingRule) -> Limits:
+    """Return what the tables of a fit mark: what its rule looks at, and no more."""
+    return Limits(*rule.limits, ("ess_bulk",), more_draws(estimator))
 
 
 def badness(row: Mapping[str, float], rule: StoppingRule = _LIMITS) -> float:
@@ -103,8 +125,8 @@ def _fault(row: Mapping[str, float], run: Run) -> str:
     return f" with {' and '.join(faults)}"
 
 
-def _advice(row: Mapping[str, float], run: Run) -> str:
-    """Say what to do about it."""
+def _advice(row: Mapping[str, float], run: Run, is_stopped: bool) -> str:
+    """Say what to do about it; how stopped chains go on was said before."""
     if _is_stuck(row, run):
         moves = f", or use {run.other_moves}" if run.other_moves else ""
         return (
@@ -113,6 +135,8 @@ def _advice(row: Mapping[str, float], run: Run) -> str:
             f"priors, bring the columns of X to one scale{moves}"
         )
     draws = f"Raise n_draws (now {run.n_draws}; warm_start=True continues the chains)"
+    if is_stopped:
+        draws = "Going on makes the draws that are missing"
     if not row["rhat"] > run.rule.limits[1]:
         return draws
     return f"{draws}, or start afresh with more n_warmup (now {run.n_warmup}) or narrower priors"

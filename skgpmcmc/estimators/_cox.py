@@ -34,6 +34,7 @@ from ._inputs import (
     share_latents,
     warn_of_shares,
 )
+from ._public_methods import with_own_methods
 from ._rates import check_exposure, check_rate, deviance_of_constant
 from ._training_rows import Observed
 
@@ -43,7 +44,26 @@ _SIGNAL_VARIANCE_PRIOR = stats.gamma(1.5, scale=1.5)
 # Prior standard deviation of the mean log rate, around the log of a constant rate.
 _MEAN_SD = 2.0
 
+_SPREAD = (
+    "predict_interval(X) gives intervals of the rate per unit of exposure, predict_quantiles(X, "
+    "quantiles, exposure=...) those of new counts, and predict_latent(X, return_std=True) the "
+    "standard deviation of the log rate."
+)
+_PER_UNIT = "It is about the rate per unit of exposure"
+_HINTS = {
+    "predict": {"return_std": _SPREAD, "return_cov": _SPREAD},
+    "predict_interval": {
+        "exposure": f"{_PER_UNIT}: multiply the intervals by the exposure. Intervals of new counts "
+        "are predict_quantiles(X, [0.05, 0.95], exposure=...)."
+    },
+    "predict_exceedance": {
+        "exposure": f"{_PER_UNIT}: divide the threshold by the exposure.",
+    },
+    "predict_latent": {"exposure": "It is the log rate per unit of exposure."},
+}
 
+
+@with_own_methods(_HINTS)
 @with_shared_documentation
 class MCMCCoxProcessRegressor(CountPredictions):
     """Counts whose log rate is a Gaussian process, hyperparameters integrated out.

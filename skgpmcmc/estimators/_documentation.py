@@ -32,8 +32,10 @@ min_ess : float or None, default=100.0
 max_rhat : float or None, default=1.05
     See `min_ess`; None is no limit.
 max_seconds : float, default=None
-    Time after which neither another warm-up nor a further round of sampling is begun; the
-    first of both are always run. The draws then depend on the speed of the machine.
+    Time after which neither another warm-up nor a further round of sampling is begun. It is
+    counted from the first warm-up on. This warm-up, the first round, and before them the short
+    runs that choose inducing points are always made. The draws then depend on the speed of the
+    machine.
 thin : int, default=1
     Iterations for each kept draw.
 max_prediction_draws : int or None, default=None

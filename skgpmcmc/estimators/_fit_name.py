@@ -12,7 +12,8 @@ from .._messages import shortened
 
 # Letters of a kernel that a warning shows, of another parameter, and of all others.
 _MOST_OF_A_KERNEL, _MOST_OF_A_VALUE, _MOST_OF_ALL = 120, 60, 180
-# The kernel is named apart; the others are named by the advice, or change no posterior.
+# The kernel is named apart; the others are named by the advice, or change no posterior: they say
+# how long the chains run, where, and what is kept.
 _NOT_NAMED = {
     "kernel",
     "n_chains",
@@ -25,6 +26,10 @@ _NOT_NAMED = {
     "copy_X_train",
     "warm_start",
     "checkpoint",
+    "min_ess",
+    "max_rhat",
+    "max_seconds",
+    "max_prediction_draws",
 }
 
 

@@ -250,6 +250,7 @@ def _run(
         If they were stopped: there is no fit yet.
     """
     terminal = terminal_progress(_N_PILOT_CHAINS * len(groups)) if verbose else None
+    stopped = KeyboardInterrupt("stopped while inducing points were chosen: there are no draws yet")
     try:
         traces = run_groups(
             groups,
@@ -260,11 +261,13 @@ def _run(
             theta=theta,
             listeners=[] if terminal is None else [terminal],
         )
+    except KeyboardInterrupt:  # what it says of draws and checkpoints is meant for a fit
+        raise stopped from None
     finally:
         if terminal is not None:
             terminal.close()
     if traces[0][0].n_draws < pilot.n_draws:
-        raise KeyboardInterrupt("stopped while inducing points were chosen: there are no draws yet")
+        raise stopped
     return traces
 
 

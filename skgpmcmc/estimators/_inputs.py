@@ -18,6 +18,7 @@ from .._checks import (
     as_elements,
     check_given,
     check_rows,
+    first_without_numbers,
     is_missing,
     refuse_inexact,
     refuse_text,
@@ -315,13 +316,43 @@ def explain_inputs(error: Exception, X: Any) -> Exception:
         reason = str(cause).rstrip(".")
     if not reason:
         return error
-    advice = "Encode categories as numbers, or give a kernel that takes objects."
+    column = first_without_numbers(X)
+    if column:
+        reason = f"{column}: {reason}"
+    advice = (
+        "Encode categories as numbers, such as by OneHotEncoder(sparse_output=False) of "
+        "scikit-learn, or give a kernel that takes objects."
+    )
     if re.search(r"'\d{4}-\d\d?\b", reason):
         advice = (
             "Make dates of such strings, by pandas.to_datetime for example, and pass the number "
             "of days since one of them."
         )
     return type(error)(f"X must hold numbers, in shape (n_samples, n_features): {reason}. {advice}")
+
+
+def check_inducing_points(n_inducing: Any) -> None:
+    """Raise an error for an array of inducing points that is no table of numbers.
+
+    Raises
+    ------
+    ValueError
+        For complex numbers, no points at all, and other shapes than that of a table.
+    """
+    if n_inducing is None or isinstance(n_inducing, str | Real):
+        return
+    array = as_array(n_inducing)
+    if array is None or array.dtype.kind == "O":  # inputs of a kernel that takes objects, or text
+        return
+    if array.dtype.kind == "c":
+        raise ValueError("n_inducing must hold real numbers; got complex ones.")
+    if array.ndim != 2 or array.size == 0:
+        raise ValueError(
+            "n_inducing must be None, 'auto', a whole number or an array of points of shape "
+            f"(n_points, n_features), with one point at least; got shape {array.shape}."
+            + " Points in one column are n_inducing.reshape(-1, 1)."
+            * (array.ndim == 1)
+        )
 
 
 def interval_ends(confidence_level: Any) -> list[float]:

@@ -12,13 +12,15 @@ from .._messages import warn_user
 from .._prediction._dense import evenly_spaced_draws
 from ..diagnostics import LooEstimate
 from ..diagnostics._left_out import LeftOutDensities, reweighted
+from ..diagnostics._pareto import FEWEST_DRAWS
 from ..likelihoods.predictive._mixtures import log_mean_exp
+from ._convergence import more_draws
 from ._latent_predictions import LatentPredictions
 from ._left_out_rows import left_out_rows, log_likelihoods_of_rows
 
 _ADVICE = (
-    "These rows change the posterior of the hyperparameters much: more draws (min_ess) may help; "
-    "to be sure, fit without them. Where the model does not fit such rows, another likelihood may."
+    " These rows change the posterior of the hyperparameters much. To be sure, fit without them. "
+    "Where the model does not fit such rows, another likelihood may."
 )
 
 
@@ -54,6 +56,10 @@ class LeaveOneOut(LatentPredictions):
 
         Notes
         -----
+        For Gaussian noise it takes about as long as a prediction at all rows. For other likelihoods
+        a few milliseconds for each latent function and draw of 100 rows, and time that grows with
+        the square of the rows: seconds to minutes. `n_jobs` threads share it.
+
         It averages over the draws that predictions average over (`max_prediction_draws`).
 
         *What is computed.* For Gaussian noise the density of a row given each draw of the
@@ -85,7 +91,27 @@ class LeaveOneOut(LatentPredictions):
         >>> bool(-55.0 < estimate.elpd_loo < -35.0), estimate.pointwise.shape
         (True, (28,))
         """
+        return self._loo("loo")
+
+    def _loo(self, caller: str) -> LooEstimate:
+        """Return what `loo` does; its warning begins with the name of the caller."""
         check_is_fitted(self)
+        estimate = self._estimate()
+        if estimate.warning:
+            text = f"{caller}: {estimate.describe_shapes()} "
+            text += f"More draws may help: {self._more_draws(estimate.n_samples)}."
+            warn_user(text + _ADVICE * (estimate.n_samples >= FEWEST_DRAWS), UserWarning)
+        return estimate
+
+    def _more_draws(self, n_used: int) -> str:
+        """Say what is to be changed for more draws than these."""
+        trace = self._traces[0][0]
+        if n_used < trace.n_chains * trace.n_draws:
+            return f"raise max_prediction_draws (now {n_used} draws)"
+        return more_draws(self)
+
+    def _estimate(self) -> LooEstimate:
+        """Return the estimate, without a warning."""
         trace, n_draws = self._traces[0][0], self._n_prediction_draws()
         which = evenly_spaced_draws(trace, n_draws)
         if len(which) < 2:
@@ -102,17 +128,15 @@ class LeaveOneOut(LatentPredictions):
         in_sample = [log_mean_exp(v.reshape(-1, v.shape[-1]) / copies) for v in in_all]
         nothing = np.zeros(len(left_out.log_density))
         within = self._of_all_groups([LeftOutDensities(p, nothing, nothing) for p in in_sample])
-        estimate = LooEstimate(
+        return LooEstimate(
             pointwise=copies * left_out.log_density,
             mcse=copies * left_out.mcse,
             pareto_k=left_out.shape,
             in_sample=float((copies * within.log_density).sum()),
             n_samples=len(which),
             data=self._observed.identity(),
+            converged=getattr(self, "converged_", True),  # the first version did not keep it
         )
-        if estimate.warning:
-            warn_user(f"loo: {estimate.describe_shapes()} {_ADVICE}", UserWarning)
-        return estimate
 
     def _of_all_groups(self, parts: list[LeftOutDensities]) -> LeftOutDensities:
         """Return the densities of rows, given those of each group of latent functions."""

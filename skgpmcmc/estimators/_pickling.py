@@ -9,6 +9,7 @@ from .._grid import Grid
 from .._model._layout import ParameterLayout
 from .._serialization import from_plain, register, to_plain
 from ..diagnostics import SummaryTable
+from ..diagnostics._summary import Limits
 from ..likelihoods import LIKELIHOODS, SoftmaxClass
 from ..likelihoods._gaussian import Sums
 from ..priors import HyperPrior
@@ -28,6 +29,7 @@ register(
     Grid,
     GridStructure,
     HyperPrior,
+    Limits,
     LowRankStructure,
     NoiseSplit,
     Observed,

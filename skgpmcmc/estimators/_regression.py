@@ -24,6 +24,7 @@ from ._inputs import (
     share_latents,
     warn_of_shares,
 )
+from ._public_methods import with_own_methods
 from ._target_predictions import TargetPredictions
 from ._targets import (
     DEFAULT_ALPHA,
@@ -32,6 +33,7 @@ from ._targets import (
     known_noise,
     noise_likelihood,
     typical_variance,
+    warn_of_offset,
 )
 from ._training_rows import Observed
 
@@ -40,6 +42,7 @@ _NORMALISED_DECIMALS = 12
 _NOISE_SHARE = 0.1
 
 
+@with_own_methods({})
 @with_shared_documentation
 class MCMCGaussianProcessRegressor(TargetPredictions):
     """Gaussian process regression, the kernel's hyperparameters integrated out.
@@ -243,7 +246,9 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
         UserWarning
-            If all weights are far below 1, or sum to 1: they count copies of rows.
+            If all weights are far below 1, or sum to 1: they count copies of rows. And, with the
+            default kernel, mean="zero" and normalize_y=False, if the mean of y is more than 10
+            times its standard deviation.
         """
         check_y(y, exact=True)
         X, y = self._validate_training(X, y)
@@ -256,6 +261,8 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         weights, (X, y, noise, numbers) = drop_weightless(weights, X, y, noise, numbers)
         warn_of_shares(weights)
         given, y = y, self._scale_targets(y, weights)
+        if self.kernel is None and self.mean == "zero":  # a kernel may have an offset of its own
+            warn_of_offset(y, weights)
         variance = typical_variance(y, weights, centred=self.mean == "constant")
         kernel = self._default_kernel(X, variance) if self.kernel is None else self.kernel
         split = split_white_noise(kernel)

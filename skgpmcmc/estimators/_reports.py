@@ -12,7 +12,7 @@ from .._checks import shown
 from .._linalg import Array
 from .._prediction._low_rank import LowRankPosteriorDraws
 from ..diagnostics import SummaryTable
-from ..diagnostics._summary import with_quantiles
+from ..diagnostics._summary import limits_of, with_quantiles
 from ..likelihoods._checks import check_quantiles
 from ..priors import element_names as names_of
 from ..trace import OTHER_QUANTITIES, Trace
@@ -247,7 +247,8 @@ def summary_table(estimator: Any, quantiles: Array) -> SummaryTable:
         for number, trace in enumerate(traces)
         for name, values in trace.quantities().items()
     }
-    return with_quantiles(rows, draws, quantiles, estimator._note_on_predictions())
+    remark, limits = estimator._note_on_predictions(), limits_of(estimator.diagnostics_)
+    return with_quantiles(rows, draws, quantiles, remark, limits)
 
 
 def _groups(estimator: Any, kind: str) -> dict[str, Variables]:

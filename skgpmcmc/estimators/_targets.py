@@ -9,6 +9,7 @@ import numpy as np
 from .._checks import check_rows
 from .._covariance import NoiseSplit
 from .._linalg import Array
+from .._messages import warn_user
 from ..likelihoods import Gaussian, Likelihood, StudentT
 from ..likelihoods._checks import as_floats
 from ..priors import HyperparameterSpec
@@ -21,6 +22,8 @@ _NO_NOISE = 1e-6
 # The smallest noise variance, as a share of a squared target and of 1: squares of targets divided
 # by a smaller one would overflow.
 _SMALLEST_NOISE = 1e-290
+# Means of that many standard deviations are no accident of a signal around zero.
+_LARGE_OFFSET = 10.0
 #: Default of the regressor's alpha; it stands for no noise.
 DEFAULT_ALPHA = 1e-10
 _HINT_OF_ALPHA = (
@@ -92,6 +95,26 @@ def typical_variance(y: Array, weights: Array | None, *, centred: bool) -> float
     centre = np.average(y, weights=weights) if centred else 0.0
     variance = float(np.average((y - centre) ** 2, weights=weights))
     return variance or 1.0
+
+
+def warn_of_offset(y: Array, weights: Array | None) -> None:
+    """Warn where targets are far from zero for their spread, and a model takes zero for their mean.
+
+    Warns
+    -----
+    UserWarning
+        If the mean is more than ten times the standard deviation; not for constant targets.
+    """
+    mean = float(np.average(y, weights=weights))
+    sd = float(np.sqrt(np.average((y - mean) ** 2, weights=weights)))
+    if y.min() < y.max() and abs(mean) > _LARGE_OFFSET * sd:
+        warn_user(
+            f"The mean of y, {mean:.4g}, is more than {_LARGE_OFFSET:.0f} times its standard "
+            f"deviation, {sd:.2g}, and the model has mean='zero': predictions return to zero away "
+            "from the rows, and the default priors take the mean for a part of the signal and of "
+            "the noise. Set mean='constant' or normalize_y=True.",
+            UserWarning,
+        )
 
 
 def noise_likelihood(

@@ -55,14 +55,15 @@ class Observed:
         """Return what makes log densities of rows comparable: the rows, and what was observed.
 
         Numbers of rows count those in `fit`. Log densities of real numbers and log probabilities
-        of labels or counts are no more comparable than different numbers of trials are.
+        of labels or counts are no more comparable than different numbers of trials are. A weight
+        of one in every row is none, and so is one trial in every row.
         """
         names = ("sample_weight", "trials")
         is_real = self.groups[0][0].support == "real"
         return {
             "rows": self.numbers,
             "y": self.y,
-            **{name: self.per_row.get(name) for name in names},
+            **{name: _unless_ones(self.per_row.get(name)) for name in names},
             "kind": "numbers" if is_real else "classes or counts",
         }
 
@@ -123,3 +124,7 @@ class Observed:
             each = group[0].log_likelihood_of_rows(group, latents, params)
             values[draw] = each.reshape(-1, len(self.y)).sum(axis=0)
         return values
+
+
+def _unless_ones(values: Array | None) -> Array | None:
+    return None if values is not None and bool((values == 1.0).all()) else values

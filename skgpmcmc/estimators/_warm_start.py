@@ -8,6 +8,8 @@ from pickle import PicklingError
 from typing import Any
 
 import joblib
+import numpy as np
+from sklearn.base import clone
 
 from .._model._model import LatentGaussianModel
 from .._running._checkpoint import differences
@@ -139,6 +141,24 @@ def _hash(part: Any) -> str:
     """Return a hash of a value, or of its identity where it cannot be pickled."""
     try:
         # An array is the same whether it is in memory or mapped.
-        return str(joblib.hash(part, coerce_mmap=True))
+        return str(joblib.hash(_unmasked(part), coerce_mmap=True))
     except (PicklingError, AttributeError, TypeError):
         return f"{_IDENTITY}{id(part)}"
+
+
+def _unmasked(value: Any) -> Any:
+    """Return a value with plain arrays in place of masked ones, which joblib cannot hash.
+
+    Nothing of them is masked: that was refused before.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        return np.asarray(value)
+    if type(value) in (list, tuple):
+        return type(value)(map(_unmasked, value))
+    if type(value) is dict:
+        return {name: _unmasked(each) for name, each in value.items()}
+    if hasattr(value, "get_params") and not isinstance(value, type):  # a kernel
+        params = value.get_params().items()
+        masked = {name: _unmasked(v) for name, v in params if isinstance(v, np.ma.MaskedArray)}
+        return clone(value).set_params(**masked) if masked else value
+    return value

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._checks import shown
+from .._messages import shortened
 from ._spec import HyperparameterSpec
 
 # The largest numbers of names and of elements that a message lists.
 _MOST_NAMES, _MOST_ELEMENTS = 12, 6
+# Letters of an entry that it shows.
+_MOST_SHOWN = 60
 
 # A scalar: the name of its hyperparameter, and its number there.
 Place = tuple[str, int]
@@ -159,6 +163,12 @@ def _for_each_element(entry: Any, spec: HyperparameterSpec) -> Sequence[Any]:
     """Return one distribution for each element of a hyperparameter."""
     if not isinstance(entry, (list, tuple, np.ndarray)) or np.shape(entry) == ():
         return [entry] * spec.size
+    if all(isinstance(each, Real) for each in entry):
+        raise TypeError(
+            f"priors[{spec.name!r}] holds numbers, {shortened(shown(list(entry)), _MOST_SHOWN)}, "
+            "and a prior is a distribution. Pass a frozen one of scipy.stats, such as "
+            "loguniform(0.1, 10.0) for a range, or a list with one distribution for each element."
+        )
     if len(entry) != spec.size:
         raise ValueError(
             f"priors[{spec.name!r}] has {len(entry)} distributions, but the hyperparameter has "

@@ -242,3 +242,14 @@ def test_chains_that_continue_have_begun(trace):
 def test_numbers_are_the_same_whatever_their_type(trace):
     settings = settings_of(30, thin=np.int64(1), n_latent_updates=np.int32(10))
     assert run_chains(good(), settings, n_chains=2, previous=trace).n_draws == 30
+
+
+def test_printed_traces_are_one_line(trace):
+    assert repr(trace) == (
+        "<Trace of 2 chains with 20 draws each: k1__constant_value, k2__length_scale; "
+        "9 latent variables>"
+    )
+    assert all(len(repr(snapshot)) < 200 for snapshot in trace.snapshots)
+    offset = {"mean": "constant", "priors": {"mean": stats.norm(0.0, 1.0)}, "collapse_mean": True}
+    other = run_chains(good(**offset), settings_of(4), n_chains=1, random_state=0)
+    assert ", mean; 9 latent variables" in repr(other)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skgpmcmc import (
     MCMCCoxProcessRegressor,
@@ -73,7 +77,7 @@ def test_text_and_frame():
     assert "* Pareto k too large at some rows: see loo() of this model." in rows
     pytest.importorskip("pandas")
     frame = table.to_frame()
-    assert list(frame.columns) == [*columns.split(), "warning"]
+    assert list(frame.columns) == [*columns.split(), "warning", "converged"]
     assert list(frame.index) == list(table)
 
 
@@ -156,9 +160,14 @@ DIFFERENT = {
     r"different sample_weight \(none and one for each row\)": lambda: MCMCCoxProcessRegressor(
         **SHORT
     ).fit(X, Y, sample_weight=np.arange(1.0, 13.0)),
-    "densities and probabilities, which cannot be compared": lambda: MCMCGaussianProcessRegressor(
-        **SHORT
-    ).fit(X, Y),
+    r"different kinds of y \(classes or counts and numbers\)\. The density of a": lambda: (
+        MCMCGaussianProcessRegressor(**SHORT).fit(X, Y)
+    ),
+    r"different rows \(in place 3, row number 3 and row number 4\)\. .* of weight zero": lambda: (
+        MCMCCoxProcessRegressor(**SHORT).fit(
+            np.vstack([X, X[-1:]]), np.append(Y, 1), sample_weight=np.arange(13) != 3
+        )
+    ),
     r"different numbers of trials \(none and one for each row\)": classifier_of_trials,
 }
 
@@ -179,5 +188,55 @@ def test_what_is_no_model_is_refused():
         compare_models({"a": MODELS["best"], "b": 3})
     with pytest.raises(TypeError, match=r"models\['b'\] must be a fitted estimator"):
         compare_models({"a": MODELS["best"], "b": MCMCCoxProcessRegressor})
-    with pytest.raises(ValueError, match="not fitted"):
+    with pytest.raises(NotFittedError, match=r"models\['b'\]: .*not fitted"):
         compare_models({"a": MODELS["best"], "b": MCMCCoxProcessRegressor()})
+    with pytest.raises(TypeError, match=r"pass the last step, pipeline\[-1\]"):
+        compare_models(
+            {"a": MODELS["best"], "b": make_pipeline(StandardScaler(), MCMCCoxProcessRegressor())}
+        )
+    with pytest.raises(ValueError, match=r"different names as text.* got 1, '1'"):
+        compare_models({1: MODELS["best"], "1": MODELS["best"]})
+
+
+def test_errors_name_the_model():
+    first = MCMCCoxProcessRegressor(**SHORT).fit(X, Y)
+    first.set_params(max_prediction_draws=1)
+    with pytest.raises(ValueError, match=r"models\['b'\]: loo needs two draws"):
+        compare_models({"a": MODELS["best"], "b": first})
+
+
+def test_warnings_name_the_model():
+    models = {
+        "short": MCMCCoxProcessRegressor(**SHORT).fit(X, Y),
+        "estimate": MCMCCoxProcessRegressor(**SHORT).fit(X, Y).loo(),
+    }
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = compare_models(models)
+    texts = [str(w.message) for w in caught]
+    assert len(texts) == 2
+    assert texts[0].startswith("models['short']: Pareto k cannot be judged: 12 draws are too few")
+    assert "raise n_draws (now 6)" in texts[0]
+    assert issubclass(caught[1].category, ConvergenceWarning)
+    assert "the chains of models 'short', 'estimate' have not converged" in texts[1]
+    assert [row["converged"] for row in table.values()] == [False, False]
+    assert all(line.endswith("!*") for line in repr(table).splitlines()[1:3])
+
+
+def test_models_that_have_not_converged_are_marked():
+    good = estimate(LEVELS)
+    table = compare_models({"good": good, "bad": replace(good, converged=False)})
+    lines = repr(table).splitlines()
+    assert [line.split()[0] for line in lines[1:3] if line.endswith("!")] == ["bad"]
+    assert any(line.startswith("! The chains of this model have not converged") for line in lines)
+    assert "!" not in repr(compare_models({"a": good, "b": good}))
+    assert "have not converged" in repr(replace(good, converged=False))
+    assert "converged" not in repr(good)
+
+
+def test_one_trial_in_each_row_is_like_none():
+    labels = (Y > 2).astype(int)
+    model = MCMCGaussianProcessClassifier(**SHORT)
+    first = model.fit(X, labels).loo()
+    second = model.fit(X, labels, trials=np.ones(12)).loo()
+    assert len(compare_models({"a": first, "b": second})) == 2

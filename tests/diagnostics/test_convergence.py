@@ -24,7 +24,7 @@ from skgpmcmc import (
     MCMCGaussianProcessRegressor,
 )
 from skgpmcmc._running._stopping import StoppingRule
-from skgpmcmc.estimators._convergence import Run, warn_once
+from skgpmcmc.estimators._convergence import Run, more_draws, warn_once
 from skgpmcmc.updates import RandomWalk
 
 SHORT = {"n_chains": 2, "n_warmup": 4, "n_draws": 12, "random_state": 0}
@@ -151,6 +151,32 @@ def test_every_warning_points_at_the_summary_and_says_which_fit():
         assert text.startswith("The chains have not converged: the worst quantity is 'bad' with ")
 
 
+@pytest.mark.parametrize("row", [{"ess_bulk": 60.0}, {"rhat": 1.07}])
+def test_chains_that_were_stopped_only_have_to_go_on(row):
+    text = text_of(row, stopped="fit was stopped. ", n_draws=770)
+    assert "Raise n_draws" not in text
+    assert "Going on makes the draws that are missing" in text
+    assert (MORE_WARM_UP in text) == ("rhat" in row)
+    stuck = text_of({"ess_bulk": 6.0, "rhat": 2.0}, stopped="fit was stopped. ")
+    assert STUCK in stuck
+
+
+def advised(**changes):
+    model = MCMCGaussianProcessRegressor(min_ess=changes.pop("min_ess", 100.0), n_draws=1000)
+    model._stopped_by = ""
+    model.converged_, model.n_draws_ = True, 400
+    return more_draws(vars(model).update(changes) or model)
+
+
+def test_more_draws_come_from_what_ended_the_fit():
+    assert advised() == "raise min_ess (now 100)"
+    assert advised(n_draws_=1000) == "raise min_ess (now 100) and n_draws (now 1000)"
+    assert advised(n_draws_=1000, converged_=False) == "raise n_draws (now 1000)"
+    assert advised(n_draws_=1000, min_ess=None) == "raise n_draws (now 1000)"
+    assert advised(_stopped_by="user") == "fit again with warm_start=True"
+    assert advised(_stopped_by="time", checkpoint="somewhere") == "call fit again"
+
+
 # ------------------------------------------------------------------ fits
 
 
@@ -251,6 +277,7 @@ def test_parameters_that_are_not_the_defaults_are_named(estimator, changes, word
 
 def test_parameters_that_change_no_posterior_are_not_named():
     options = {"verbose": 0, "n_jobs": 1, "memory_limit": 1.0, "copy_X_train": False}
+    options |= {"min_ess": 90.0, "max_rhat": 1.04, "max_seconds": 1e3, "max_prediction_draws": 9}
     (text,) = caught(lambda: MCMCGaussianProcessRegressor(**options, **SHORT).fit(X, Y))
     assert "with the default kernel to 20 rows" in text
     explicit = {"alpha": 1e-10, "mean": "zero", "priors": None, "thin": 1}

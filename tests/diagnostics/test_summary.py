@@ -115,13 +115,15 @@ def test_traces_of_the_core_have_the_same_table(quantiles):
     table = model.trace_.summary(quantiles)
     assert type(table) is SummaryTable
     assert table == model.summary(quantiles)
-    # But for what the estimator says of its predictions, below.
+    # But for what the estimator says of its rule and its predictions, below.
     remark = model._note_on_predictions()
     assert remark.startswith("Monte Carlo error of predictions")
-    assert f"{table!r}\n{remark}" == repr(model.summary(quantiles))
-    html_table = table._repr_html_().removesuffix("</p>")
-    assert f"{html_table}\n{remark}</p>" == model.summary(quantiles)._repr_html_()
-    assert f"{model.trace_.summary()!r}\n{remark}" == repr(model.summary())
+    note, own_note = table._note(), f"{model.diagnostics_._note()}\n{remark}"
+    assert model.diagnostics_.flagged() == table.flagged() == list(table)
+    assert repr(table).removesuffix(note) + own_note == repr(model.summary(quantiles))
+    html_table = table._repr_html_().removesuffix(f"{note}</p>")
+    assert f"{html_table}{own_note}</p>" == model.summary(quantiles)._repr_html_()
+    assert repr(model.trace_.summary()).removesuffix(note) + own_note == repr(model.summary())
 
 
 def test_traces_of_the_core_make_a_frame(classifier):
@@ -220,6 +222,35 @@ def test_rows_that_have_not_converged_are_marked(change, doubtful):
     assert len(notes) == len(rows[2:]) == doubtful
     assert all("n_draws" in note for note in notes)
     assert ("n_draws" in table._repr_html_()) == doubtful
+
+
+@pytest.fixture(scope="module")
+def enough():
+    """A fit that its rule ended, whose rows miss the usual limits."""
+    X, y = data(60)
+    model = MCMCGaussianProcessRegressor(min_ess=10, max_rhat=3.0, **(SHORT | {"n_draws": 100}))
+    return model.fit(X, y)
+
+
+def test_marks_follow_the_rule_that_ended_the_fit(enough):
+    assert enough.converged_
+    assert enough.n_draws_ == 50
+    assert enough.trace_.summary().flagged()  # by the usual limits
+    for table in (enough.summary(), enough.diagnostics_, enough.summary().copy()):
+        assert table.flagged() == []
+        assert "*" not in repr(table)
+    again = pickle.loads(pickle.dumps(enough))
+    assert repr(again.summary()) == repr(enough.summary())
+
+
+def test_the_note_names_the_limits_and_the_parameter_in_use(regressor):
+    note = regressor.summary()._note().splitlines()[0]
+    assert note.startswith(
+        "* R-hat above 1.05, ess_bulk below 100, or undefined: raise n_draws (now 20)"
+    )
+    X, y = data()
+    model = MCMCGaussianProcessRegressor(min_ess=1e4, max_rhat=None, **SHORT).fit(X, y)
+    assert model.summary()._note().startswith("* ess_bulk below 10000, or undefined: raise n_draws")
 
 
 def test_html_holds_the_same_and_is_escaped(regressor):

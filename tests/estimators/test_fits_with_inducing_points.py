@@ -13,7 +13,7 @@ import pytest
 from foreign import Nearness
 from problems import LIKELIHOODS, make_model
 from rotation import in_turn, one_in
-from scipy import stats
+from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -329,14 +329,15 @@ def test_short_runs_take_some_of_the_rows(kind, monkeypatch):
     assert len(model.X_train_) == N
 
 
-def test_interrupted_choice_of_points(monkeypatch):
-    """Ctrl-C in the short runs: there is no fit that could be kept."""
+@pytest.mark.parametrize("moment", [1, 25])
+def test_interrupted_choice_of_points(monkeypatch, moment):
+    """Ctrl-C in the short runs, before their first draw or later: there is nothing to keep."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     iterate, n_done = LatentFunctionsGibbs.iterate, itertools.count()
 
     def iterate_and_press(self):
         iterate(self)
-        if next(n_done) == 25:  # of the second chain
+        if next(n_done) == moment:  # the first is before any draw
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(LatentFunctionsGibbs, "iterate", iterate_and_press)
@@ -408,12 +409,17 @@ def test_a_grid_is_used_only_without_points():
         (np.zeros(3), "n_inducing must be"),
         (np.ma.masked_array(np.zeros((3, 2)), True), "n_inducing"),
         ([["a", "b"]], "n_inducing must be"),
-        (np.empty((0, 2)), "n_inducing must be"),
+        (np.empty((0, 2)), r"n_inducing must be .*; got shape \(0, 2\)\.$"),
+        (np.zeros(3), r"got shape \(3,\)\. Points in one column are n_inducing\.reshape\(-1, 1\)"),
+        (np.zeros((2, 3, 2)), r"got shape \(2, 3, 2\)\.$"),
+        (np.ones((3, 2)) * 1j, "n_inducing must hold real numbers; got complex ones"),
+        (sparse.csr_matrix(np.ones((3, 2))), r"passed for n_inducing.* n_inducing\.toarray\(\)"),
     ],
 )
 def test_wrong_points(wrong, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((ValueError, TypeError), match=words) as error:
         fit_rows(n_inducing=wrong)
+    assert "\n" not in str(error.value)  # no values of an array
 
 
 def test_kernels_on_objects():

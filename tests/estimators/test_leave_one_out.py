@@ -25,6 +25,7 @@ from skgpmcmc._prediction._dense import likelihood_params
 from skgpmcmc._prediction._lines import RowsOfGroup
 from skgpmcmc._prediction._registry import posterior_draws
 from skgpmcmc.diagnostics._left_out import reweighted
+from skgpmcmc.diagnostics._pareto import largest_good_shape
 from skgpmcmc.estimators._left_out_rows import left_out_rows, log_likelihoods_of_rows
 
 pytestmark = [
@@ -406,10 +407,25 @@ def test_needs_a_fitted_model():
 @pytest.mark.filterwarnings("default:loo. Pareto:UserWarning")
 def test_warns_of_large_shapes(fitted):
     """Twelve draws tell nothing of tails."""
-    with pytest.warns(UserWarning, match="Pareto k above 0.07 at 14 of 14 rows, the largest inf"):
+    few = "loo: Pareto k cannot be judged: 12 draws are too few, it needs 100 at least"
+    with pytest.warns(UserWarning, match=rf"{few}.* raise n_draws \(now 6\)\.$"):
         estimate = fitted("logit").loo()
     assert estimate.warning
-    assert "not reliable there" in repr(estimate)
+    assert few.removeprefix("loo: ") in repr(estimate)
+    assert estimate.good_k >= 0.0
+
+
+@pytest.mark.filterwarnings("default:loo. Pareto:UserWarning")
+def test_advice_names_what_limits_the_draws(fitted, monkeypatch):
+    model = fitted("logit")
+    monkeypatch.setattr(model, "max_prediction_draws", 8)
+    with pytest.warns(UserWarning, match=r"raise max_prediction_draws \(now 8 draws\)"):
+        model.loo()
+
+
+@pytest.mark.parametrize(("n_draws", "good"), [(2, 0.0), (5, 0.0), (10, 0.0), (100, 0.5)])
+def test_no_draws_allow_a_negative_shape(n_draws, good):
+    assert largest_good_shape(n_draws) == good
 
 
 REFITS = {

@@ -41,11 +41,12 @@ INPUTS = [
     (np.empty((0, 2)), ["0 sample(s)", "(0, 2)", "minimum of 1"]),
     (np.empty((6, 0)), ["0 feature(s)", "(6, 0)", "minimum of 1"]),
     ([["red", 1.0]] * 6, ["X must hold numbers", "'red'", "kernel that takes objects"]),
+    ([[1.0, "v"]] * 6, ["column 1: ", "'v'", "OneHotEncoder(sparse_output=False)"]),
     (["a"] * 6, ["X must hold numbers", "'a'", "Encode categories as numbers"]),
     ([[1.0], [1.0, 2.0]], ["X must hold numbers", "(n_samples, n_features)", "inhomogeneous"]),
     ([[1.0, {}]] * 6, ["X must hold numbers", "'dict'"]),
     (1j * X, ["Complex data not supported"]),
-    (sparse.csr_matrix(X), ["Sparse data", "X", "dense data is required"]),
+    (sparse.csr_matrix(X), ["Sparse data", "X", "OneHotEncoder(sparse_output=False)"]),
 ]
 
 
@@ -68,7 +69,7 @@ def test_wrong_columns(estimator):
     frame = pandas.DataFrame(X, columns=["a", "b"])
     named = estimator(**SHORT).fit(frame, TARGETS[estimator])
     check_message(lambda: named.predict(frame.rename(columns={"b": "c"})), ["feature names", "- c"])
-    words = ["X must hold numbers", "'red'"]
+    words = ["X must hold numbers", "column 'b': ", "'red'", "OneHotEncoder(sparse_output=False)"]
     check_message(lambda: named.fit(frame.assign(b="red"), TARGETS[estimator]), words)
     check_message(lambda: named.fit(frame["a"], TARGETS[estimator]), ["Series", "DataFrame"])
 

@@ -271,6 +271,8 @@ SCALE = "k2__length_scale"
         ({SCALE: stats.uniform(20, 10)}, [SCALE, "[20.0, 30.0]", "[0.1, 10.0]", "Change one"]),
         ({SCALE: stats.norm()}, [SCALE, "is positive", "lognorm, halfnorm or gamma"]),
         ({SCALE: stats.gamma(-1.0)}, [SCALE, "gamma(-1.0)", "invalid parameters"]),
+        ({SCALE: (0.1, 1.0)}, [SCALE, "holds numbers, [0.1, 1.0]", "loguniform(0.1, 10.0)"]),
+        ({SCALE: np.ones(3)}, [SCALE, "holds numbers", "one distribution for each element"]),
         ({SCALE: [LOGNORMAL]}, [SCALE, "has 1 distributions", "2 element", "one for each"]),
         ({SCALE: [LOGNORMAL] * 3}, [SCALE, "has 3 distributions", "one for each"]),
         ({SCALE: [LOGNORMAL, 1.0]}, [f"{SCALE}[1]", "is 1.0 (float)"]),

@@ -16,7 +16,9 @@ from foreign import (
 )
 from numpy.testing import assert_allclose, assert_array_equal
 from refusals import ESTIMATORS, SHORT, TARGETS, X, check_message, each_estimator
-from sklearn.gaussian_process.kernels import ConstantKernel
+from scipy import stats
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from skgpmcmc._checks import is_masked
 
@@ -250,3 +252,46 @@ def test_labels_that_are_some(make):
     model = Classifier(**SHORT).fit(X, make())
     assert set(model.classes_.tolist()) == set(make())
     assert 0.0 <= model.score(X, make()) <= 1.0
+
+
+def unmasked(values):
+    """Return a masked array none of whose values is masked, with a mask as long as it is."""
+    return np.ma.MaskedArray(values, np.zeros(np.shape(values), bool))
+
+
+NOTHING_MASKED = {
+    "n_inducing": unmasked(X[:4]),
+    "alpha": unmasked(np.full(len(X), 0.1)),
+    "kernel": ConstantKernel() * RBF(unmasked(np.ones(X.shape[1]))),
+    "priors": {"k2__length_scale": stats.lognorm(unmasked(1.0))},
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", NOTHING_MASKED)
+def test_parameters_where_nothing_is_masked(name, tmp_path):
+    """They are the same as plain arrays, for warm starts and checkpoints too."""
+    value = NOTHING_MASKED[name]
+    plain = {
+        "kernel": clone(ConstantKernel() * RBF(np.ones(X.shape[1]))),
+        "priors": {"k2__length_scale": stats.lognorm(np.array(1.0))},
+    }.get(name, np.asarray(value))
+    options = SHORT | {"random_state": 0, "warm_start": True, "min_ess": None}
+    kernel = {"kernel": ConstantKernel() * RBF()} if name == "priors" else {}
+    model = Regressor(**options | kernel | {name: plain}, checkpoint=tmp_path)
+    model.fit(X, TARGETS[Regressor])
+    draws = model.trace_.theta
+    n_draws = model.n_draws + 4
+    model.set_params(**{name: value}, n_draws=n_draws).fit(X, TARGETS[Regressor])
+    assert_array_equal(model.trace_.theta[:, : draws.shape[1]], draws)
+    again = Regressor(**options | kernel | {name: value, "n_draws": n_draws}, checkpoint=tmp_path)
+    again.fit(X, TARGETS[Regressor])
+    assert_array_equal(again.trace_.theta, model.trace_.theta)
+
+
+def test_masked_kernels():
+    kernel = ConstantKernel() * RBF(np.ma.masked_array(np.ones(2), [False, True]))
+    check_message(
+        lambda: Regressor(kernel, **SHORT).fit(X, TARGETS[Regressor]),
+        ["k2__length_scale of the kernel must not be masked"],
+    )
