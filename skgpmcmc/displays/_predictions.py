@@ -105,7 +105,7 @@ def curves(
         Fitted.
     X : array-like of shape (n_rows, n_features)
     levels : sequence of float
-        Of the intervals, the widest first.
+        Levels of the intervals, the widest first.
     target : label or None
     exposures : tuple of two float, or None
         What `exposure_range` returns.
