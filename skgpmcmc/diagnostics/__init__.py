@@ -1,14 +1,14 @@
 """Convergence diagnostics and effective sample sizes on plain arrays of draws.
 
-Every function takes ``draws`` of shape (n_chains, n_draws), one scalar quantity; a
-one-dimensional array is a single chain. ``summarize`` takes many quantities by name. Two families
-are computed:
+Every function takes the ``draws`` of one scalar quantity, with the shape (n_chains, n_draws). A
+one-dimensional array is a single chain. ``summarize`` takes many quantities by name. There are two
+families of functions:
 
 - ``rhat``, ``ess_bulk``, ``ess_tail``, ``ess_mean`` and ``mcse_mean`` follow Vehtari, Gelman,
   Simpson, Carpenter and Buerkner (2021), "Rank-normalization, folding, and localization: an
-  improved R-hat for assessing convergence of MCMC", Bayesian Analysis 16(2), and agree with the
-  R package posterior. Each chain is split in halves first; the middle draw of an odd number is
-  left out.
+  improved R-hat for assessing convergence of MCMC", Bayesian Analysis 16(2), and agree with the R
+  package posterior. Each chain is first split into halves. If the number of draws is odd, the
+  middle draw is left out.
 - ``ess_spectral`` is the ``effectiveSize`` of the R package coda, the figure reported in the
   experiments of Murray and Adams (2010).
 
@@ -20,8 +20,8 @@ No function warns. The result is NaN where it is not defined:
   to have converged", so test ``not (rhat(draws) < 1.01)`` rather than ``rhat(draws) > 1.01``;
 - effective sample sizes from split chains, and ``mcse_mean``, with fewer than 6 draws a chain.
 
-Unlike in posterior and coda, "all equal" means exactly so, never "closer than an absolute
-tolerance", and beyond rounding no diagnostic depends on the unit of the quantity.
+"All equal" means exactly equal. (posterior and coda use an absolute tolerance.) So no diagnostic
+depends on the unit of the quantity, except for rounding.
 """
 
 from ._left_out import LooEstimate

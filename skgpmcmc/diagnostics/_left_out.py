@@ -66,38 +66,39 @@ def _relative_ess(log_values: FloatArray, chains: NDArray[Any]) -> FloatArray:
 
 @dataclass(frozen=True, repr=False)
 class LooEstimate:
-    """The expected log predictive density of new rows, by leaving out each row in turn.
+    """The expected log predictive density of new rows, estimated by leaving out each row in turn.
 
-    What `loo` of the estimators returns; the names are those of ArviZ. It prints as a small table.
+    `loo` of the estimators returns it. The names are those of ArviZ. It prints as a small table.
 
     Attributes
     ----------
     elpd_loo : float
         Sum of `pointwise`. The larger, the better.
     se : float
-        Its standard error, over rows like these: the root of the number of rows times the standard
-        deviation of `pointwise`.
+        Its standard error, if other rows of the same kind were observed: the root of the number of
+        rows times the standard deviation of `pointwise`.
     p_loo : float
-        Effective number of parameters: the same sum with each row among the data, minus `elpd_loo`.
-        The values of the latent function at the rows count too, as far as these rows alone say what
-        they are. Near the number of rows, or above it, the model fits its rows one by one:
-        predictions of other rows may be poor, and Pareto k is mostly large.
+        Effective number of parameters. This is the same sum with each row among the data, minus
+        `elpd_loo`. The values of the latent function at the rows count too, if only these rows tell
+        what they are. If it is near the number of rows, or above it, the model fits its rows one by
+        one: predictions of other rows may be poor, and Pareto k is mostly large.
     n_samples : int
-        Posterior draws that were used.
+        Number of posterior draws that were used.
     n_data_points : int
-        Rows, without those of weight zero.
+        Number of rows, without rows of weight zero.
     pointwise : ndarray of shape (n_data_points,)
-        Log predictive density of each row given all others, in the order given to `fit`; of a row
-        of weight w multiplied by w.
+        Log predictive density of each row given all others, in the order given to `fit`. For a row
+        of weight w it is multiplied by w.
     mcse : ndarray of shape (n_data_points,)
         Monte Carlo standard errors of `pointwise`. Do not trust them where `pareto_k` is large.
     pareto_k : ndarray of shape (n_data_points,)
-        How unequal the weights of the draws are when the row is left out; infinite for fewer than
-        about 25 draws.
+        How unequal the weights of the draws are when the row is left out. It is infinite for fewer
+        than about 25 draws.
     good_k : float
-        Up to this k the estimate is reliable: 0.7, less for fewer than 2200 draws.
+        Up to this k the estimate is reliable. It is 0.7, and smaller for fewer than 2200 draws.
     warning : bool
-        Whether a k is larger, or there are too few draws (fewer than 100) to judge.
+        Whether some `pareto_k` is larger than `good_k`, or there are too few draws (fewer than
+        100) to judge.
     converged : bool
         Whether the chains of the fit have converged (`converged_`). Do not trust the estimate where
         they have not.

@@ -28,7 +28,7 @@ FEWEST_DRAWS = 100
 
 
 def largest_good_shape(n_draws: int) -> float:
-    """Return the k up to which that many draws are enough (Vehtari et al. 2024, section 3.2.4).
+    """Return the k up to which this number of draws is enough (Vehtari et al. 2024, section 3.2.4).
 
     Examples
     --------

@@ -7,7 +7,7 @@ from ._draws import FloatArray, as_chains, centre, deviations, is_long_and_finit
 
 
 def ess_spectral(draws: ArrayLike) -> float:
-    """Effective sample size from an autoregressive fit, as ``coda::effectiveSize`` has it.
+    """Effective sample size from an autoregressive fit, as in ``coda::effectiveSize``.
 
     Parameters
     ----------
@@ -17,11 +17,11 @@ def ess_spectral(draws: ArrayLike) -> float:
     Returns
     -------
     float
-        The sum over chains of n_draws times the variance of the chain over its spectral density
-        at frequency zero. The chains are not compared with each other: chains that sit in
-        different places are not penalised, use `rhat` for that. A chain that is constant, or a
-        straight line up to rounding, counts 0. NaN with fewer than 4 draws or a draw that is not
-        finite.
+        For each chain it is n_draws times the variance of the chain, divided by its spectral
+        density at frequency zero. The result is the sum over chains. The chains are not compared
+        with each other: use `rhat` to find chains that are at different places. A chain that is
+        constant, or a straight line up to rounding, counts 0. NaN if there are fewer than 4 draws,
+        or if a draw is not finite.
 
     Raises
     ------
@@ -30,10 +30,10 @@ def ess_spectral(draws: ArrayLike) -> float:
 
     Notes
     -----
-    The spectral density comes from an autoregressive model, fitted by Yule-Walker to the
-    demeaned (not detrended) chain, its order at most 10 log10(n_draws) and chosen by AIC, as
-    ``coda::spectrum0.ar`` and ``stats::ar`` of R do. It is the measure of Murray and Adams
-    (2010), section 5.
+    The spectral density comes from an autoregressive model. It is fitted by Yule-Walker to the
+    chain minus its mean. (A trend is not removed.) The order is at most 10 log10(n_draws), and is
+    chosen by AIC, as in ``coda::spectrum0.ar`` and ``stats::ar`` of R. Murray and Adams (2010),
+    section 5, use this measure.
 
     Examples
     --------

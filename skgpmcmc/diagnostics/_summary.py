@@ -71,14 +71,14 @@ class SummaryTable(TextTable):
     Raises
     ------
     KeyError
-        For the name of a quantity that the table does not have.
+        If the table has no quantity of this name.
 
     Notes
     -----
-    As text, the last digit of a row's numbers has the order of magnitude of the Monte Carlo error
-    of its mean: more digits would be noise. Quantiles have two significant digits at least: those
-    of a skewed quantity may be far below the error of its mean. The numbers themselves are not
-    rounded.
+    In the text, numbers are rounded. The last digit of a row's numbers has the order of magnitude
+    of the Monte Carlo error of its mean: more digits would be noise. Quantiles have at least two
+    significant digits, because quantiles of a skewed quantity may be far below the error of its
+    mean. The numbers in the dictionary are not rounded.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def summarize(draws_by_name: Mapping[str, ArrayLike]) -> SummaryTable:
     Returns
     -------
     SummaryTable
-        A dictionary that prints as a table. For each scalar the entries ``mean``, ``sd`` and
+        A dictionary that prints as a table. Each scalar has the entries ``mean``, ``sd`` and
         ``mcse`` (of the mean) in the unit of the draws, and ``ess_bulk``, ``ess_tail`` and
         ``rhat``. A vector ``name`` expands to ``name[0]``, ``name[1]``, ... If any draw of a
         quantity is not finite, its entries are NaN.
@@ -181,7 +181,7 @@ def summarize(draws_by_name: Mapping[str, ArrayLike]) -> SummaryTable:
 
     Notes
     -----
-    Vehtari et al. (2021), who recommend reporting these. The last four entries are what
+    Vehtari et al. (2021) recommend these numbers for reports. The last four entries are what
     `mcse_mean`, `ess_bulk`, `ess_tail` and `rhat` return. A scalar with 4000 draws takes a few
     milliseconds, and the time is proportional to the number of scalars.
 

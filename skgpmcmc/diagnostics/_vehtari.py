@@ -77,19 +77,19 @@ def _autocorrelation_time(rho: FloatArray) -> FloatArray:
 
 
 def rhat(draws: ArrayLike) -> float:
-    """Rank-normalised split R-hat, the larger of the bulk and the folded one.
+    """Rank-normalised split R-hat: the larger one of the bulk R-hat and the folded R-hat.
 
     Parameters
     ----------
     draws : array-like of shape (n_chains, n_draws) or (n_draws,)
-        Draws of one scalar quantity. One chain is enough: its halves are compared.
+        Draws of one scalar quantity. One chain is enough, because its halves are compared.
 
     Returns
     -------
     float
-        At least about 1; values above 1.01 say that the chains disagree. Infinite if every
-        half-chain is constant but they differ. If the folded draws are all equal (two symmetric
-        values), the bulk R-hat alone is returned. NaN where undefined, see the module's text.
+        At least about 1. Values above 1.01 mean that the chains disagree. Infinite if every
+        half-chain is constant, and they differ. If the folded draws are all equal (two symmetric
+        values), only the bulk R-hat is used. NaN if it is not defined: see the text of the module.
 
     Raises
     ------
@@ -126,10 +126,10 @@ def ess_bulk(draws: ArrayLike) -> float:
     Returns
     -------
     float
-        A number of independent draws, over all chains together. It can exceed the number of
-        draws when they alternate about the centre, up to a factor log10(n_chains * n_draws).
-        With 6 to 11 draws a chain no autocorrelation is estimated and it is half the number of
-        draws kept by the split. NaN where undefined, see the module's text.
+        A number of independent draws, over all chains together. It can be larger than the number of
+        draws if they alternate about the centre, by a factor of at most log10(n_chains * n_draws).
+        With 6 to 11 draws in a chain no autocorrelation is estimated, and the result is half the
+        number of draws that the split keeps. NaN if it is not defined: see the text of the module.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def ess_bulk(draws: ArrayLike) -> float:
 
 
 def ess_tail(draws: ArrayLike) -> float:
-    """Effective sample size for the tails: the smaller one of the 5 % and 95 % quantiles.
+    """Effective sample size for the tails: the smaller of those for the 5 % and 95 % quantiles.
 
     Parameters
     ----------
@@ -164,9 +164,9 @@ def ess_tail(draws: ArrayLike) -> float:
     Returns
     -------
     float
-        A number of independent draws, over all chains together. If more than 5 % of the draws
-        tie at the largest value, the indicator of the 95 % quantile is constant and the 5 %
-        quantile alone counts. NaN where undefined, see the module's text.
+        A number of independent draws, over all chains together. If more than 5 % of the draws have
+        the largest value, the indicator of the 95 % quantile is constant, and only the 5 % quantile
+        is used. NaN if it is not defined: see the text of the module.
 
     Raises
     ------
@@ -293,8 +293,8 @@ def ess_mean(draws: ArrayLike) -> float:
     Returns
     -------
     float
-        A number of independent draws, over all chains together. NaN where undefined, see the
-        module's text.
+        A number of independent draws, over all chains together. NaN if it is not defined: see the
+        text of the module.
 
     Raises
     ------
@@ -329,8 +329,8 @@ def mcse_mean(draws: ArrayLike) -> float:
     Returns
     -------
     float
-        The standard deviation of all draws over the square root of `ess_mean`, in the unit of
-        `draws`. NaN where undefined, see the module's text.
+        The standard deviation of all draws divided by the square root of `ess_mean`, in the unit of
+        `draws`. NaN if it is not defined: see the text of the module.
 
     Raises
     ------

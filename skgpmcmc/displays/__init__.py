@@ -1,9 +1,10 @@
 """Pictures of fitted estimators, in the manner of scikit-learn's displays.
 
-``SomeDisplay.from_estimator(model, ...)`` computes what a picture shows, and draws it; the
-display keeps the numbers and the artists (attributes that end in an underscore), and ``plot``
-draws it again. Needs matplotlib, which is imported when something is drawn. For the calibration
-of a classifier use scikit-learn's ``CalibrationDisplay.from_estimator``, which takes ours.
+``SomeDisplay.from_estimator(model, ...)`` computes what a picture shows, and draws it. The display
+keeps the numbers and the artists (attributes that end in an underscore). ``plot`` draws it again.
+Displays need matplotlib, which is imported when something is drawn. For the calibration of a
+classifier use scikit-learn's ``CalibrationDisplay.from_estimator``, which takes the classifiers of
+this package.
 """
 
 from ._hyperparameters import HyperparameterDisplay

@@ -36,11 +36,11 @@ _BEYOND = 1.0
 
 @dataclass(repr=False, eq=False)
 class HyperparameterDisplay:
-    """Posteriors of hyperparameters, with their priors behind; one by one, or in pairs.
+    """Posteriors of hyperparameters with their priors, one by one or in pairs.
 
-    It is recommended to use `from_estimator`. A positive hyperparameter is sampled as its
-    logarithm: its axis is logarithmic, and both densities are per unit of its natural
-    logarithm, so that areas under the curves are probabilities.
+    It is recommended to use `from_estimator`. The logarithm of a positive hyperparameter is
+    sampled. So its axis is logarithmic, and the densities of prior and posterior are per unit of
+    the natural logarithm. Areas under the curves are then probabilities.
 
     Parameters
     ----------
@@ -49,26 +49,27 @@ class HyperparameterDisplay:
     names : list of str
         One for each hyperparameter.
     log_scale : list of bool, default=None
-        Which have a logarithmic axis; by default none.
+        Which hyperparameters have a logarithmic axis. The default is none.
     priors : list of HyperPrior, default=None
-        One for each; by default none is drawn.
+        One for each hyperparameter. By default no prior is drawn.
     kind : {"marginals", "pairs"}, default="marginals"
-        Histograms; or the draws of each pair too, below the diagonal.
+        ``"marginals"`` draws histograms. ``"pairs"`` also draws each pair, below the diagonal.
     note : str, default=""
-        Written below, such as what is left out.
+        Text below the panels, such as what is left out.
 
     Attributes
     ----------
     figure_ : matplotlib Figure
         Figure that holds all panels.
     axes_ : ndarray of Axes
-        Panels, None where there is none. Of shape (n_quantities, n_quantities) for pairs.
+        The panels. An entry is None where there is no panel. The shape for pairs is (n_quantities,
+        n_quantities).
     histograms_ : list of StepPatch
         One for each hyperparameter.
     prior_lines_ : list of Line2D
-        Prior densities, one for each hyperparameter, where there are priors.
+        Prior densities, one for each hyperparameter that has a prior.
     points_ : list of Line2D
-        Draws of the pairs, row by row; empty for marginals.
+        Draws of the pairs, row by row. It is empty for marginals.
 
     See Also
     --------
@@ -115,17 +116,17 @@ class HyperparameterDisplay:
         estimator : estimator instance
             Any fitted estimator of this package, or a Pipeline that ends in one.
         kind : {"marginals", "pairs"}, default="marginals"
-            Histograms with priors; or the draws of each pair too.
+            ``"marginals"`` draws histograms with priors. ``"pairs"`` also draws each pair.
         quantities : str or sequence of str, default=None
-            Which to draw, by their keys in `diagnostics_` or their names in the picture; the
-            name of a vector stands for all of its elements. By default all hyperparameters.
+            Which quantities to draw: keys of `diagnostics_`, or names as in the picture. The name
+            of a vector means all of its elements. The default is all hyperparameters.
         max_quantities : int, default=None
-            If there are more, the first ones are drawn, and a note says how many are left
-            out. None is 12 marginals, or pairs of 5.
+            If there are more quantities, the first ones are drawn, and a note says how many are
+            left out. None means 12 for marginals, and 5 for pairs.
         feature_names : sequence of str, default=None
-            Names of the columns; by default those that `fit` has seen.
+            Names of the columns. The default is the names that `fit` has seen.
         ax : matplotlib Axes, or array of one for each panel, default=None
-            Where to draw; by default a new figure.
+            Where to draw. The default is a new figure.
 
         Returns
         -------
@@ -134,13 +135,13 @@ class HyperparameterDisplay:
         Raises
         ------
         ImportError
-            Without matplotlib.
+            If matplotlib is not installed.
         NotFittedError
-            For an estimator that is not fitted.
+            If the estimator is not fitted.
         TypeError
-            For an estimator of another package.
+            If the estimator is of another package.
         ValueError
-            For an unknown kind or quantity, and if nothing was sampled.
+            If the kind or a quantity is unknown, or if nothing was sampled.
 
         Examples
         --------
@@ -185,8 +186,8 @@ class HyperparameterDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, or array of one for each panel, default=None
-            A single Axes, of a grid, makes room for all panels; its figure grows if that is its
-            only one. By default a new figure.
+            A single Axes, which must be part of a grid, is divided into all panels. If it is the
+            only one of its figure, the figure grows. The default is a new figure.
 
         Returns
         -------

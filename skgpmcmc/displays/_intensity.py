@@ -39,45 +39,47 @@ _DEFAULT_UNIT = "events per unit of exposure"
 class IntensityDisplay:
     """The rate of a Cox process: a curve over one column, or maps over two.
 
-    It is recommended to use `from_estimator`. A curve has the posterior mean of the rate, its
-    posterior intervals, and the events as a rug. Of two columns there are two maps: of the
-    posterior mean, and of the posterior probability that the rate is above a threshold. Cells
-    that are left out are hatched.
+    It is recommended to use `from_estimator`. For one column the picture is a curve. It has the
+    posterior mean of the rate, its posterior intervals, and the events as short lines on the axis.
+    For two columns there are two maps: one of the posterior mean, and one of the posterior
+    probability that the rate is above a threshold. Cells that are left out are hatched.
 
     Parameters
     ----------
     X : ndarray of shape (n_points, 1) or (n_points, 2)
-        Where the rate is: increasing values, or centres of all cells of a grid or some, in any
-        order.
+        Where the rate is drawn. For a curve these are increasing values. For maps they are the
+        centres of some or all cells of a grid, in any order.
     mean : ndarray of shape (n_points,)
         Posterior mean of the rate.
     intervals : ndarray of shape (n_levels, n_points, 2), default=None
         For curves.
     confidence_levels : sequence of float, default=None
-        Of the intervals, the widest first.
+        Levels of the intervals, the widest first.
     exceedance : ndarray of shape (n_points,), default=None
-        For maps: the posterior probability of a rate above the threshold.
+        For maps: the posterior probability that the rate is above the threshold.
     threshold : float, default=None
         Events per unit of exposure.
     events : ndarray of shape (n_events, n_columns), default=None
         Where events were.
     feature_names : list of str, default=None
-        Labels of the axes; by default ``"date"`` where these are dates, and ``"x0"``, ``"x1"``.
+        Labels of the axes. The default is ``"date"`` for dates, and otherwise ``"x0"`` and
+        ``"x1"``.
     unit : str, default="events per unit of exposure"
-        Of the rate; matplotlib's mathematics between dollars.
+        Unit of the rate. Text between dollars is matplotlib's mathematics.
     edges : sequence of two arrays, default=None
-        For maps: edges of the cells along each axis; by default half-way between the centres.
+        For maps: edges of the cells along each axis. By default they are half-way between the
+        centres.
     threshold_is_mean : bool, default=False
-        Whether the threshold is the mean of the rate; a map then says so, and rounds it.
+        Whether the threshold is the mean of the rate. A map then says so, and rounds it.
     training_edges : sequence of float, default=()
-        For curves: where the training data end, and the curve goes on.
+        For curves: where the training data end, while the curve continues.
 
     Attributes
     ----------
     figure_ : matplotlib Figure
         Figure that holds the axes.
     axes_ : ndarray of Axes of shape (1,) or (2,)
-        Of the curve; or of the mean and the probability.
+        The Axes of the curve, or those of the two maps.
     line_ : Line2D
         Mean of a curve.
     bands_ : list of PolyCollection
@@ -85,15 +87,15 @@ class IntensityDisplay:
     edge_lines_ : list of Line2D
         Where the training data of a curve end.
     meshes_ : list of QuadMesh
-        Mean and probability of a map; empty for a curve.
+        Mean and probability of a map. It is empty for a curve.
     colorbars_ : list of Colorbar
         Of the maps.
     points_ : list of Line2D
-        Events, on each of the axes; empty without.
+        Events, on each of the axes. It is empty if there are no events.
 
     See Also
     --------
-    PredictiveDisplay : One of several columns; counts as points.
+    PredictiveDisplay : Predictions along one of several columns, with counts as points.
 
     Examples
     --------
@@ -144,35 +146,36 @@ class IntensityDisplay:
         Parameters
         ----------
         estimator : MCMCCoxProcessRegressor
-            Fitted to one or two columns; or a Pipeline that ends in such a one.
+            An estimator that was fitted to one or two columns, or a Pipeline that ends in one.
         X : array-like of shape (n_points, 1) or (n_points, 2), or EventGrid, default=None
-            Where to draw the rate; of a map the cells' centres, in any order. Cells of their grid
-            without a row are left out, and hatched. By default a fine line over inputs and
-            events; or the cells that the estimator was fitted to, so that those that nobody
-            observed are left out (40 x 40 cells if the rows are no centres of cells). See
-            Notes for predictions there. A Pipeline needs it. An `EventGrid` is its observed
-            cells with their edges, which cells of several sizes need; or a fine line from end
-            to end.
+            Where to draw the rate. For a map these are the centres of cells, in any order. Cells of
+            their grid without a row are left out and hatched. By default a curve is a fine line
+            over inputs and events. By default a map has the cells that the estimator was fitted to.
+            Cells that nobody observed are then left out: see Notes for predictions there. If the
+            rows of `fit` are not centres of cells, the map has 40 x 40 cells. A Pipeline needs X.
+            For a map, an `EventGrid` means its observed cells with their edges, which are needed if
+            cells have several sizes. For a curve, it means a fine line from end to end.
         events : array-like of shape (n_events,) or (n_events, n_columns), default=None
-            Where events were, in the units of X, to draw; columns of data frames must have the
-            names and the order of those of X.
+            Events to draw, in the units of X. The columns of data frames must have the same names
+            in the same order as those of X.
         threshold : float, default=None
-            Events per unit of exposure, positive. The default for maps is the mean of the rate
-            over the drawn cells that the estimator was fitted to, weighted by area, or all, if
-            it was fitted to none of them; a curve has a dotted line there if it is given.
+            Events per unit of exposure, positive. The default for maps is the mean of the rate,
+            weighted by area. It is taken over the drawn cells that the estimator was fitted to, or
+            over all drawn cells if it was fitted to none of them. If you give a threshold for a
+            curve, there is a dotted line at this rate.
         confidence_levels : sequence of float, default=(0.5, 0.9)
             Posterior probabilities of a curve's intervals.
         feature_names : sequence of str, default=None
-            Labels of the axes, with units; by default the columns' names that `fit` has seen,
-            or ``"date"`` for dates.
+            Labels of the axes, with units. The default is the names of the columns that `fit` has
+            seen, or ``"date"`` for dates.
         unit : str, default="events per unit of exposure"
-            Of the rate, such as ``"trees per hectare"``, or ``"trees per km$^2$"``.
+            Unit of the rate, such as ``"trees per hectare"`` or ``"trees per km$^2$"``.
         convert : callable, default=None
-            From values of a single column to what its axis shows, such as dates; for a map
-            from rows of two columns to what the axis of one of them shows, shape (n_rows,).
-            `EventGrid.to_dates` does both.
+            A function from the values of a single column to what its axis shows, such as dates. For
+            a map it takes rows of two columns, and returns what the axis of one of them shows, with
+            shape (n_rows,). `EventGrid.to_dates` does both.
         ax : matplotlib Axes, or array of two for a map, default=None
-            Where to draw; by default a new figure.
+            Where to draw. The default is a new figure.
 
         Returns
         -------
@@ -181,33 +184,33 @@ class IntensityDisplay:
         Raises
         ------
         ImportError
-            Without matplotlib.
+            If matplotlib is not installed.
         NotFittedError
-            For an estimator that is not fitted.
+            If the estimator is not fitted.
         TypeError
-            For another estimator.
+            If the estimator is of another class.
         ValueError
-            For more than two columns, columns that are not those of `fit`, rows that are no
-            cells' centres (less than a fifth of their grid), a threshold that is not positive,
-            events that are dates, and what `convert` cannot mean.
+            If there are more than two columns, or columns that are not those of `fit`. If the rows
+            are not the centres of cells (less than a fifth of their grid). If the threshold is not
+            positive, events are dates, or `convert` returns something that an axis cannot show.
 
         Warns
         -----
         UserWarning
-            For a map whose cells are of several sizes, without their edges.
+            If the cells of a map have several sizes, and no edges are given.
 
         Notes
         -----
-        Dotted lines show where a curve leaves the data that the estimator was fitted to, by more
-        than half a cell.
+        If a curve leaves the data that the estimator was fitted to, by more than half a cell,
+        dotted lines show where.
 
-        A unit of one column is as long as one of the other where their ranges differ by a factor
-        of at most 3, and nothing is converted.
+        On a map, a unit of one column is as long as a unit of the other, if their ranges differ by
+        a factor of at most 3 and nothing is converted.
 
-        To draw predictions in cells that nobody observed, too, pass the centres of all of them.
-        Those of an `EventGrid` are
-        ``list(itertools.product(*((e[1:] + e[:-1]) / 2 for e in cells.edges)))``; ``cells.X``
-        are those that were observed.
+        To draw predictions also in cells that nobody observed, pass the centres of all cells. Those
+        of an `EventGrid` are
+        ``list(itertools.product(*((e[1:] + e[:-1]) / 2 for e in cells.edges)))``. ``cells.X`` has
+        only the cells that were observed.
 
         Examples
         --------
@@ -277,8 +280,8 @@ class IntensityDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, or array of two for a map, default=None
-            A single Axes, of a grid, makes room for both maps; its figure grows if that is its
-            only one. By default a new figure.
+            A single Axes, which must be part of a grid, is divided for both maps. If it is the only
+            one of its figure, the figure grows. The default is a new figure.
         convert : callable, default=None
             As in `from_estimator`.
 

@@ -99,7 +99,7 @@ class Wanted(NamedTuple):
     Attributes
     ----------
     levels : sequence of float
-        Of the intervals, the widest first.
+        Levels of the intervals, the widest first.
     target : label or None
         One class out of several.
     exposures : tuple of two float, or None

@@ -32,35 +32,36 @@ class PredictiveDisplay:
     x : ndarray of shape (n_points,)
         Values of the column.
     mean : ndarray of shape (n_curves, n_points)
-        Predictions; a curve for each class, if there are several.
+        Predictions. If there are several classes, there is a curve for each.
     intervals : ndarray of shape (n_curves, n_levels, n_points, 2)
         Lower and upper ends.
     confidence_levels : sequence of float
-        Of the intervals, the widest one first.
+        Levels of the intervals, the widest one first.
     labels : list of str
         One for each curve.
     x_observed : ndarray of shape (n_samples,), default=None
         Values of the column in the data.
     y_observed : ndarray of shape (n_curves, n_samples), default=None
-        What was observed there; 1 or 0 for probabilities.
+        What was observed there. For probabilities it is 1 or 0.
     is_probability : bool, default=False
-        Whether the curves are probabilities. Data are then drawn outside of [0, 1]: above
-        where a row is of the curve's class, below where it is not.
+        Whether the curves are probabilities. Data are then drawn outside of [0, 1]. A row of the
+        curve's class is drawn above, and another row below.
     xlabel, ylabel : str, default="x", "y"
         Labels of the axes.
     title : str, default=""
-        Above the axes; of several classes there is one anyway.
+        Title above the axes. If there are several classes, there is always a title.
     of_what : str, default="interval"
-        What the intervals are of, in the legend, after their percentage.
+        What the legend says after the percentage of an interval.
     new_interval : ndarray of shape (n_points, 2), default=None
-        Of a single curve: where new data lie with the probability of the widest level, if the
-        intervals are of something else, such as the rate of counts. Drawn in grey.
+        For a single curve: the interval of new data with the probability of the widest level. It is
+        used if the other intervals are about something else, such as the rate of counts. It is
+        drawn in grey.
     of_new : str, default="of new data"
-        What that is of, in the legend.
+        What the legend says after the percentage of `new_interval`.
     data_label : str, default="data"
-        What the points are, in the legend.
+        What the legend calls the points.
     training_edges : sequence of float, default=()
-        Values of the column at which the training data end, and the curve goes on.
+        Values of the column at which the training data end, while the curve continues.
 
     Attributes
     ----------
@@ -71,14 +72,14 @@ class PredictiveDisplay:
     lines_ : list of Line2D
         Means, one for each curve.
     bands_ : list of PolyCollection
-        Intervals: all of a single curve, the narrowest one of several (others would cover each
-        other).
+        Intervals. A single curve has all of them. Several curves have only the narrowest one each,
+        because wider ones would cover each other.
     new_band_ : PolyCollection or None
-        Interval of new data, where the others are of something else.
+        Interval of new data, if the other intervals are about something else.
     edge_lines_ : list of Line2D
         Where the training data end.
     points_ : list of Line2D
-        Data, for each curve; empty without.
+        Data, for each curve. It is empty if there are no data.
 
     See Also
     --------
@@ -140,51 +141,56 @@ class PredictiveDisplay:
     ) -> PredictiveDisplay:
         """Draw the predictions of a fitted estimator along one column.
 
-        Of a regressor the mean of y, and intervals of new observations, noise and all, but for
-        noise that `fit` was given as `noise_variance` or `alpha`; of a classifier the probability
-        of a class and its posterior intervals; of a Cox process the mean rate, its posterior
-        intervals, and in grey the widest interval of new counts.
+        For a regressor the picture has the mean of y, and intervals of new observations. They
+        include noise, except noise that `fit` was given as `noise_variance` or `alpha`. For a
+        classifier it has the probability of a class and its posterior intervals. For a Cox process
+        it has the mean rate, its posterior intervals, and in grey the widest interval of new
+        counts.
 
         Parameters
         ----------
         estimator : estimator instance
             Any fitted estimator of this package, or a Pipeline that ends in one.
         X : array-like of shape (n_samples, n_features)
-            Data. They say how far the curve goes, what the other columns are held at, and
-            where the points are. For a Pipeline a data frame may have columns that are no numbers.
-            Where the curve leaves the data that the estimator was fitted to, there are dotted
-            lines.
+            Data. They decide the range of the curve, the values at which the other columns are
+            held, and where the points are. For a Pipeline a data frame may have columns that are
+            not numbers. If the curve leaves the data that the estimator was fitted to, dotted lines
+            show where.
         y : array-like of shape (n_samples,), default=None
-            Targets, labels or counts to draw; none by default. With several columns a point
-            need not lie near the curve: its other columns have other values.
+            Targets, labels or counts to draw. By default none are drawn. If there are several
+            columns, a point may be far from the curve, because its other columns have other values.
         feature : int or str, default=0
             The column that varies, by its number or name.
         held : {"median", "mean"} or dict, default="median"
-            What the other columns are held at: their medians or means in X, or number or name
-            of a column -> value (those left out are at their medians). Columns that are no
-            numbers are held at their most frequent value.
+            The values at which the other columns are held: their medians or means in X. A
+            dictionary has the number or name of a column -> its value. Columns that it leaves out
+            are held at their medians. Columns that are not numbers are held at their most frequent
+            value.
         target : label, default=None
-            Which class. By default the second one of two, and all of more.
+            Which class to draw. If there are two classes, the default is the second one. If there
+            are more, the default is all of them.
         exposure : float or array-like of shape (n_samples,), default=None
-            Of counts; points and the interval of new counts are divided by it. With exposures
-            that differ there is no such interval, because a small exposure has a wide one. By
-            default that of `fit`; a y needs it, if `fit` had other exposures than 1.
+            Exposure of counts. Points and the interval of new counts are divided by it. If
+            exposures differ, there is no such interval, because it would be wider for a small
+            exposure. The default is the exposure of `fit`. If you pass y, and `fit` had exposures
+            other than 1, you must pass it.
         confidence_levels : sequence of float, default=(0.5, 0.9)
-            Probabilities of the intervals. Of several classes only the narrowest are drawn.
+            Probabilities of the intervals. For several classes only the narrowest interval is
+            drawn.
         grid_resolution : int, default=None
-            Number of points of a curve, at least 2. None is 100, or 8 for each length scale, the
-            posterior's shortest (its 5 % quantile; of a periodic kernel some 50 for each period),
-            up to 1000.
+            Number of points of a curve, at least 2. None means 100, or more if the curve needs
+            them, up to 1000. It needs 8 points for each length scale, where the 5 % quantile of the
+            posterior is taken, and about 50 for each period of a periodic kernel.
         feature_names : sequence of str, default=None
-            Names of the columns of X; by default those of the data frame, or those that `fit`
-            has seen.
+            Names of the columns of X. The default is the names of the data frame, or those that
+            `fit` has seen.
         ylabel : str, default=None
-            Label of the vertical axis, for the unit; by default it says what is drawn.
+            Label of the vertical axis, for the unit. By default it says what is drawn.
         convert : callable, default=None
-            From values of the column that varies to what the axis shows, such as dates:
-            `EventGrid.to_dates` for example.
+            A function from values of the column that varies to what the axis shows, such as dates.
+            An example is `EventGrid.to_dates`.
         ax : matplotlib Axes, default=None
-            Where to draw; by default a new figure.
+            Where to draw. The default is a new figure.
 
         Returns
         -------
@@ -193,21 +199,21 @@ class PredictiveDisplay:
         Raises
         ------
         ImportError
-            Without matplotlib.
+            If matplotlib is not installed.
         NotFittedError
-            For an estimator that is not fitted.
+            If the estimator is not fitted.
         TypeError
-            For an estimator of another package, and dates in X, as `predict` has it.
+            If the estimator is of another package, or if X has dates (as in `predict`).
         ValueError
-            For an unknown column or class, one that has a single value, columns that are not
-            those of `fit`, data of the wrong shape, missing values in y, or in X unless a
-            Pipeline fills them in, counts without the exposure that they need, and what
-            `convert` cannot mean.
+            If the column or class is unknown, or the column has a single value. If columns are not
+            those of `fit`, or data have the wrong shape. If values of y are missing, or values of X
+            that no Pipeline fills in. If counts need an exposure and have none. If `convert`
+            returns something that an axis cannot show.
 
         Warns
         -----
         UserWarning
-            Where 1000 points are too few for the shortest length scale or period.
+            If 1000 points are too few for the shortest length scale or period.
 
         Examples
         --------
@@ -265,7 +271,7 @@ class PredictiveDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            By default that of a new figure.
+            Where to draw. The default is a new figure.
         convert : callable, default=None
             As in `from_estimator`.
 

@@ -35,26 +35,26 @@ _SHARED, _BAR_HEIGHT = 0.6, 0.7
 class RelevanceDisplay:
     """Relevance of the columns of X, the most relevant one first.
 
-    It is recommended to use `from_estimator`. The relevance of a column is its standard
-    deviation divided by its length scale: how many length scales a typical step along the
-    column is long. Unlike a length scale it does not depend on the column's unit, so that
-    columns compare. For a squared exponential ``exp(-relevance^2 / 2)`` is the correlation of
-    the latent function at two points that are one standard deviation of that column apart:
-    a column far below 1 hardly matters.
+    It is recommended to use `from_estimator`. The relevance of a column is its standard deviation
+    divided by its length scale. It says how many length scales fit into a typical step along the
+    column. It does not depend on the column's unit, and so columns can be compared. For a squared
+    exponential, ``exp(-relevance^2 / 2)`` is the correlation of the latent function at two points
+    that are one standard deviation of that column apart. A column with a relevance far below 1
+    hardly matters.
 
     Parameters
     ----------
     relevance : ndarray of shape (n_functions, n_draws, n_features)
-        Draws; one function, or one for each class. NaN for constant columns, which have none
-        and come last: those that are constant in X, and those that were in `fit`.
+        Draws, for one function or one for each class. Columns that are constant in X, or were
+        constant in `fit`, have no relevance: they are NaN, and are drawn last.
     feature_names : list of str
         One for each column.
     labels : list of str, default=None
-        Of the functions, if there are several.
+        Names of the functions, if there are several.
     prior : ndarray of shape (n_features, 2), default=None
-        Prior interval of the widest confidence level, drawn behind.
+        Prior interval of the widest confidence level. It is drawn behind the posterior intervals.
     confidence_levels : sequence of float, default=(0.5, 0.9)
-        Of the intervals around the medians.
+        Levels of the intervals around the medians.
 
     Attributes
     ----------
@@ -63,12 +63,12 @@ class RelevanceDisplay:
     ax_ : matplotlib Axes
         Axes with a row for each column of X.
     order_ : ndarray of int
-        Columns that are drawn, from top to bottom: by their median relevance, averaged (its
-        logarithm) over the functions.
+        Columns that are drawn, from top to bottom. They are sorted by the logarithm of their median
+        relevance, averaged over the functions.
     points_ : list of Line2D
         Medians, for each function.
     intervals_ : list of list of LineCollection
-        For each function those of each confidence level, the widest first.
+        For each function, the intervals of each confidence level, the widest first.
     prior_bars_ : BarContainer or None
         Prior intervals.
 
@@ -117,18 +117,18 @@ class RelevanceDisplay:
             Any fitted estimator of this package whose kernel has a length scale for each
             column, or a Pipeline that ends in one.
         X : array-like of shape (n_samples, n_features), default=None
-            Data whose standard deviations are the unit; by default the distinct rows that
-            the estimator was fitted to.
+            Data whose standard deviations are used. The default is the distinct rows that the
+            estimator was fitted to.
         hyperparameter : str, default=None
-            Name of the length scales, where the kernel has several such vectors.
+            Name of the length scales. It is needed if the kernel has several such vectors.
         confidence_levels : sequence of float, default=(0.5, 0.9)
             Posterior probabilities of the intervals around the medians.
         max_features : int, default=40
-            How many columns are drawn at most.
+            The largest number of columns that are drawn.
         feature_names : sequence of str, default=None
-            Names of the columns; by default those that `fit` has seen.
+            Names of the columns. The default is the names that `fit` has seen.
         ax : matplotlib Axes, default=None
-            Where to draw; by default a new figure.
+            Where to draw. The default is a new figure.
 
         Returns
         -------
@@ -137,14 +137,14 @@ class RelevanceDisplay:
         Raises
         ------
         ImportError
-            Without matplotlib.
+            If matplotlib is not installed.
         NotFittedError
-            For an estimator that is not fitted.
+            If the estimator is not fitted.
         TypeError
-            For an estimator of another package.
+            If the estimator is of another package.
         ValueError
-            For a kernel without a length scale for each column, or with several; and for columns
-            that are not those of `fit`, or none of which varies.
+            If the kernel has no length scale for each column, or several of them. If columns are
+            not those of `fit`, or if no column varies.
 
         Examples
         --------
@@ -189,9 +189,9 @@ class RelevanceDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            By default that of a new figure.
+            Where to draw. The default is a new figure.
         max_features : int, default=40
-            How many columns are drawn at most.
+            The largest number of columns that are drawn.
 
         Returns
         -------

@@ -31,10 +31,10 @@ _FEW_DRAWS = 50
 class TraceDisplay:
     """Chains over their draws, and histograms of their ranks.
 
-    It is recommended to use `from_estimator`. On the left the draws of each chain, in the
-    order in which they were made; on the right, for each chain, how its draws rank among
-    those of all chains. Chains that explore the same distribution have ranks that are
-    spread evenly, about the dotted line [1]_.
+    It is recommended to use `from_estimator`. The left panels have the draws of each chain, in the
+    order in which they were made. The right panels have, for each chain, the ranks of its draws
+    among the draws of all chains. If chains explore the same distribution, the ranks are spread
+    evenly, about the dotted line [1]_.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ class TraceDisplay:
     names : list of str
         One for each quantity.
     log_scale : list of bool, default=None
-        Which quantities have a logarithmic axis; by default none.
+        Which quantities have a logarithmic axis. The default is none.
     diagnostics : list of dict, default=None
-        For each quantity ``rhat``, ``ess_bulk`` and ``ess_tail``; by default not shown.
+        For each quantity ``rhat``, ``ess_bulk`` and ``ess_tail``. By default they are not shown.
     note : str, default=""
-        Written below, such as what is left out.
+        Text below the panels, such as what is left out.
 
     Attributes
     ----------
@@ -108,17 +108,17 @@ class TraceDisplay:
         estimator : estimator instance
             Any fitted estimator of this package, or a Pipeline that ends in one.
         quantities : str or sequence of str, default=None
-            Which to draw, by their keys in `diagnostics_` or their names in the picture; the
-            name of a vector stands for all of its elements. By default all: hyperparameters,
+            Which quantities to draw: keys of `diagnostics_`, or names as in the picture. The name
+            of a vector means all of its elements. The default is all of them: the hyperparameters,
             the latent variable that the chains agree on least, and the complete-data log
             likelihood.
         max_quantities : int, default=6
-            If there are more, those with the worst R-hat and effective sample size are
+            If there are more quantities, those with the worst R-hat and effective sample size are
             drawn, and a note says what is left out.
         feature_names : sequence of str, default=None
-            Names of the columns; by default those that `fit` has seen.
+            Names of the columns. The default is the names that `fit` has seen.
         ax : matplotlib Axes, or array of shape (n_quantities, 2), default=None
-            Where to draw; by default a new figure.
+            Where to draw. The default is a new figure.
 
         Returns
         -------
@@ -127,13 +127,13 @@ class TraceDisplay:
         Raises
         ------
         ImportError
-            Without matplotlib.
+            If matplotlib is not installed.
         NotFittedError
-            For an estimator that is not fitted.
+            If the estimator is not fitted.
         TypeError
-            For an estimator of another package.
+            If the estimator is of another package.
         ValueError
-            For an unknown quantity.
+            If a quantity is unknown.
 
         Examples
         --------
@@ -171,8 +171,8 @@ class TraceDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, or array of shape (n_quantities, 2), default=None
-            A single Axes, of a grid, makes room for all panels; its figure grows if that is its
-            only one. By default a new figure.
+            A single Axes, which must be part of a grid, is divided into all panels. If it is the
+            only one of its figure, the figure grows. The default is a new figure.
 
         Returns
         -------

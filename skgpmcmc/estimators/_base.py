@@ -137,13 +137,13 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         deep : bool, default=True
-            Whether those of parameters that have some, such as the kernel, are returned too.
+            Whether to return the parameters of parameters too, such as those of the kernel.
 
         Returns
         -------
         params : dict
-            Name of a parameter -> value. Of `priors` that are the `priors_` of a fit, a plain
-            dictionary: within the text of an estimator these would be a table.
+            Name of a parameter -> value. If `priors` is the `priors_` of a fit, it is returned as a
+            plain dictionary, because the text of an estimator has no room for a table.
         """
         params: dict[str, Any] = super().get_params(deep)
         if isinstance(self.priors, dict) and type(self.priors) is not dict:

@@ -53,9 +53,9 @@ class ClassPredictions(ClassifierMixin, LeaveOneOut):
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes, averaged over the posterior.
 
-        For each draw the latent function at X is normal given the draw; the average of
-        the link over it is computed by quadrature, for softmax on fixed low-discrepancy
-        nodes, so that predictions are deterministic.
+        Given each draw, the latent function at X is normal. The average of the link over this
+        normal distribution is computed by quadrature (for softmax: on fixed low-discrepancy nodes).
+        So predictions are deterministic.
 
         Parameters
         ----------
@@ -102,9 +102,9 @@ class ClassPredictions(ClassifierMixin, LeaveOneOut):
     def prediction_mcse(self, X: Any) -> Array:
         """Return the Monte Carlo standard error of the probabilities.
 
-        That is the standard deviation of the probability over repeated runs of the chains: how
-        far it may be from that of endless chains. It says nothing of how far the truth may be:
-        for that see `predict_interval`.
+        This is the standard deviation of the probability over repeated runs of the chains. It says
+        how far the probability may be from that of endless chains. It does not say how far the
+        truth may be: for that see `predict_interval`.
 
         Parameters
         ----------
@@ -114,14 +114,14 @@ class ClassPredictions(ClassifierMixin, LeaveOneOut):
         Returns
         -------
         mcse : ndarray of shape (n_samples, n_classes)
-            In the unit of `predict_proba`. NaN where it is not defined: with fewer than 6 of the
-            draws used from each chain, and where all draws predict exactly the same.
+            In the unit of `predict_proba`. NaN where it is not defined: if fewer than 6 draws of
+            each chain are used, or if all draws predict exactly the same.
 
         Notes
         -----
         %(mcse)s
-        Independent models of several classes are normalised, which the error goes through to
-        first order.
+        Several classes have independent models, whose probabilities are normalised. The error takes
+        account of this to first order.
 
         Examples
         --------
@@ -195,8 +195,8 @@ class ClassPredictions(ClassifierMixin, LeaveOneOut):
         Returns
         -------
         intervals : ndarray of shape (n_samples, 2) or (n_samples, n_classes, 2)
-            Lower and upper end: for two classes of the probability of ``classes_[1]``,
-            for more, or softmax, of every class.
+            Lower and upper end. For two classes, of the probability of ``classes_[1]``. For more
+            classes, or softmax, of the probability of every class.
         """
         return self.predict_quantiles(X, interval_ends(confidence_level))
 
@@ -213,8 +213,8 @@ class ClassPredictions(ClassifierMixin, LeaveOneOut):
         Returns
         -------
         values : ndarray of shape (n_samples, n_quantiles) or (n_samples, n_classes, n_quantiles)
-            For two classes of the probability of ``classes_[1]``, for more, or softmax,
-            of every class.
+            For two classes, of the probability of ``classes_[1]``. For more classes, or softmax, of
+            the probability of every class.
         """
         quantiles = check_quantiles(quantiles)
         X = self._validate_new(X)
@@ -232,8 +232,8 @@ class ClassPredictions(ClassifierMixin, LeaveOneOut):
     def predict_exceedance(self, X: Any, threshold: Any) -> Array:
         """Return the posterior probability that the probability of a class is above a threshold.
 
-        It is computed, not simulated, and goes with `predict_quantiles`: above the quantile q is
-        the posterior probability 1 - q. With several latent functions both are over the same
+        It is computed, not simulated, and agrees with `predict_quantiles`: the posterior
+        probability above the quantile q is 1 - q. With several latent functions, both use the same
         fixed low-discrepancy nodes, 8 for each draw, and agree up to one node.
 
         Parameters
@@ -241,19 +241,19 @@ class ClassPredictions(ClassifierMixin, LeaveOneOut):
         X : array-like of shape (n_samples, n_features)
             Inputs.
         threshold : float or array-like of shape (n_samples,)
-            For all rows, or one for each. A number between 0 and 1: all probabilities are above
-            smaller ones, and none above larger ones.
+            One for all rows, or one for each. It is mostly between 0 and 1: all probabilities are
+            above a negative threshold, and none is above a threshold that is larger than 1.
 
         Returns
         -------
         probability : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes of the probability of ``classes_[1]``, for more, or softmax, of
-            every class.
+            For two classes, of the probability of ``classes_[1]``. For more classes, or softmax, of
+            the probability of every class.
 
         Raises
         ------
         ValueError
-            For a threshold of another shape, and NaN.
+            If the threshold has another shape, or is NaN.
 
         Examples
         --------
@@ -310,7 +310,7 @@ class ClassPredictions(ClassifierMixin, LeaveOneOut):
         X : array-like of shape (n_samples, n_features)
             Inputs.
         y : array-like of shape (n_samples,)
-            Class labels; with `trials` the number of successes of each row.
+            Class labels, or with `trials` the number of successes of each row.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
         trials : int or array-like of shape (n_samples,), default=None
@@ -323,14 +323,14 @@ class ClassPredictions(ClassifierMixin, LeaveOneOut):
         Raises
         ------
         ValueError
-            If `fit` was given trials, this method none, and y is more than labels 0 and 1; and for
-            numbers of successes or trials that are impossible.
+            If `fit` was given trials, this method was not, and y has other values than 0 and 1. If
+            numbers of successes or trials are impossible.
 
         Warns
         -----
         UserWarning
-            If `fit` was given trials, this method none, and y is 0 or 1 in each row: that may be
-            labels or few successes in many trials. ``trials=1`` says that they are labels.
+            If `fit` was given trials, this method was not, and y is 0 or 1 in each row. These may
+            be labels, or few successes in many trials. If they are labels, pass ``trials=1``.
         """
         check_is_fitted(self)
         if trials is None:
@@ -386,10 +386,10 @@ class ClassPredictions(ClassifierMixin, LeaveOneOut):
         X : array-like of shape (n_samples, n_features)
             Inputs.
         y : array-like of shape (n_samples,)
-            Class labels, all of them in `classes_`; with `trials` numbers of successes.
+            Class labels, all of them in `classes_`, or with `trials` numbers of successes.
         trials : int or array-like of shape (n_samples,), default=None
-            Number of trials of each row: the probability is that of the number of successes. More
-            than 1 for the logit link only.
+            Number of trials of each row. The result is then about the number of successes. Only the
+            logit link allows more than 1.
 
         Returns
         -------
@@ -398,14 +398,14 @@ class ClassPredictions(ClassifierMixin, LeaveOneOut):
         Raises
         ------
         ValueError
-            For labels that `fit` has not seen, numbers of successes or trials that are
-            impossible, and numbers of successes without trials.
+            If `fit` has not seen a label, if numbers of successes or trials are impossible, or if
+            there are numbers of successes without trials.
 
         Warns
         -----
         UserWarning
-            If `fit` was given trials, and this method none: y are labels of single trials then.
-            ``trials=1`` says so.
+            If `fit` was given trials, and this method was not. y is then taken as labels of single
+            trials. Pass ``trials=1`` if this is right.
         """
         if trials is not None:
             return self._log_density_of_successes(self._validate_new(X), y, trials)

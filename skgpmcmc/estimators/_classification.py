@@ -64,10 +64,10 @@ _HINTS = {
 @with_own_methods(_HINTS)
 @with_shared_documentation
 class MCMCGaussianProcessClassifier(ClassPredictions):
-    """Gaussian process classification, the kernel's hyperparameters integrated out.
+    """Gaussian process classification that integrates out the kernel's hyperparameters.
 
-    The latent function and the hyperparameters are sampled from their joint posterior
-    by Markov chain Monte Carlo [1]_, and predictions average over the draws.
+    The latent function and the hyperparameters are sampled from their joint posterior by Markov
+    chain Monte Carlo [1]_. Predictions average over the draws.
 
     Parameters
     ----------
@@ -76,48 +76,50 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         constant times a squared exponential with a length scale for each column,
         scaled to the data.
     link : {"logit", "probit"}, default="logit"
-        From the latent function to the probability.
+        Function from the latent value to the probability.
     mean : {"zero", "constant"}, default="zero"
         Prior mean of the latent function. A constant one is a further hyperparameter,
         named ``"mean"``, with a normal prior of standard deviation 2.
     multi_class : {"one_vs_rest", "softmax"}, default="one_vs_rest"
-        For more than two classes: a binary model of each class against the others, the
-        probabilities normalised; or one joint model with a latent function and
-        hyperparameters for each class. ``"softmax"`` does so for two classes too, and
-        needs the logit link.
+        What to do with more than two classes. ``"one_vs_rest"`` has a binary model of each class
+        against the others, and normalises the probabilities. ``"softmax"`` is one joint model, also
+        for two classes. It has a latent function and hyperparameters for each class, and needs the
+        logit link.
     representation : str or float, default="auto"
-        What is held fixed while the hyperparameters move: ``"collapsed"`` (auxiliary
-        variables, with the latent function integrated out), ``"post-ep"``, ``"surr-ep"``,
-        ``"surr-site"``, ``"post-site"``, ``"prior-white"``, ``"fixed"``, the variance of
-        constant surrogate noise; or, with inducing points, ``"joint-ep"``: nothing, the latent
-        function moves along with the hyperparameters. ``"auto"`` is ``"joint-ep"`` with
-        inducing points, but for softmax, if trajectories can be followed fast (as
-        ``hyperparameter_update="auto"`` says). Elsewhere it is ``"post-ep"`` if the kernel has
-        at most 4 hyperparameters (9 with the probit link), and for the probit link if
-        `sample_weight` is not whole numbers; otherwise, for softmax, and if
-        `hyperparameter_update` is ``"hmc"``, it is ``"collapsed"``.
+        What is held fixed while the hyperparameters move: ``"collapsed"`` (auxiliary variables,
+        with the latent function integrated out), ``"post-ep"``, ``"surr-ep"``, ``"surr-site"``,
+        ``"post-site"``, ``"prior-white"``, ``"fixed"``, or the variance of constant surrogate
+        noise. With inducing points there is ``"joint-ep"`` too: nothing is held fixed, and the
+        latent function moves together with the hyperparameters. ``"auto"`` is ``"joint-ep"`` if
+        there are inducing points, the kernel is one of those of ``hyperparameter_update="auto"``,
+        and `multi_class` is not softmax. If not, it is ``"collapsed"`` for softmax, and if
+        `hyperparameter_update` is ``"hmc"``. If not, it is ``"post-ep"`` if the kernel has at most
+        4 hyperparameters (9 with the probit link), or if the link is probit and `sample_weight` is
+        not whole numbers. Otherwise it is ``"collapsed"``.
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
-        Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
-        representations "collapsed" and "joint-ep" (always) and kernels that have a gradient (a
-        chain whose trajectories fail in the warm-up goes on with slices); or a
-        Metropolis-Hastings proposal: a callable that takes the vector theta and a generator,
-        and returns the proposed vector and log q(old; new) - log q(new; old). ``"auto"`` is
-        ``"hmc"`` for these representations if the kernel is a constant times a squared
-        exponential or Matern kernel, also with white noise, and has 3 hyperparameters or more.
+        How the hyperparameters move. ``"slice"`` is slice sampling of one hyperparameter after the
+        other. ``"hmc"`` is Hamiltonian Monte Carlo, for the representations "collapsed" and
+        "joint-ep" (which always uses it), and kernels that have a gradient; a chain whose
+        trajectories fail in the warm-up continues with slice sampling. A callable is a
+        Metropolis-Hastings proposal: it takes the vector theta and a random generator, and returns
+        the proposed vector and log q(old; new) - log q(new; old). ``"auto"`` is ``"hmc"`` for these
+        representations if the kernel is a constant times a squared exponential or Matern kernel,
+        also with white noise, and has 3 hyperparameters or more. Otherwise it is ``"slice"``.
     %(points)s
     n_latent_updates : int, default=10
         Elliptical slice updates of the latent function in each iteration.
     priors : dict, default=None
         Name of a hyperparameter, as in ``kernel.hyperparameters`` or ``"mean"`` -> frozen
-        scipy.stats distribution on the natural scale, or a list of one for each
-        element. A single element goes by its name in `summary`, before the vector's entry:
-        ``"k2__length_scale[2]"``, or ``"k2__length_scale[bmi]"`` if columns have names.
-        Hyperparameters left out are log-uniform on bounds that you set,
-        and otherwise weakly informative, scaled to the data: log-normal; normal for the mean.
+        scipy.stats distribution on the natural scale, or a list of one for each element. The prior
+        of one element has the name that `summary` shows, ``"k2__length_scale[2]"``, or
+        ``"k2__length_scale[bmi]"`` if columns have names. It replaces the vector's prior for this
+        element. Hyperparameters without a prior are log-uniform between bounds that you set.
+        Without such bounds the prior is weakly informative and scaled to the data: log-normal;
+        normal for the mean.
     %(chains)s
     n_jobs : int, default=None
-        Chains that run at the same time; the draws do not depend on it. Predictions run in as
-        many threads.
+        How many chains run at the same time. The draws do not depend on it. Predictions use as many
+        threads.
     %(random_state)s
 
     Attributes
@@ -127,19 +129,21 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
     n_classes_ : int
         How many there are.
     priors_ : PriorTable
-        A read-only dictionary that prints as a table of families, medians, 90 % ranges and
-        origins: name of a hyperparameter -> tuple of the prior of each element, a frozen
-        scipy.stats distribution on the natural scale (also cut to bounds that the kernel sets).
+        A read-only dictionary: name of a hyperparameter -> tuple with the prior of each element. A
+        prior is a frozen scipy.stats distribution on the natural scale. In the model it is also cut
+        to the bounds that the kernel sets. It prints as a table of families, medians, 90 % ranges
+        and origins.
     posterior_ : dict
         Name of a hyperparameter -> draws on the natural scale, shape
         (n_chains, n_draws), or (n_chains, n_draws, size). With several latent functions
         there is an axis for them, shape (n_chains, n_draws, n_classes[, size]).
     diagnostics_ : SummaryTable
-        A dictionary, the numbers of `summary` without quantiles, with elements by number:
-        name of a quantity -> mean, sd, mcse, ess_bulk, ess_tail, rhat. With several
-        latent functions the names begin with the class, as in ``"setosa: mean"``.
+        A dictionary: name of a quantity -> mean, sd, mcse, ess_bulk, ess_tail, rhat. These are the
+        numbers of `summary`, without quantiles. Elements of vectors have numbers, and not names of
+        columns. With several latent functions the names begin with the class, as in ``"setosa:
+        mean"``.
     trace_ : Trace, or list of Trace
-        All draws and costs; for several latent functions one for each.
+        All draws and costs. For several latent functions there is one for each.
     kernel_ : kernel instance
         The kernel at the posterior median, for reading only; a `CompoundKernel` for
         several latent functions.
@@ -228,14 +232,14 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs; a list of objects if the kernel takes these.
+            Inputs. If the kernel takes objects, a list of them.
         y : array-like of shape (n_samples,)
-            Class labels; with `trials` the number of successes of each row.
+            Class labels, or with `trials` the number of successes of each row.
         sample_weight : array-like of shape (n_samples,), default=None
             From 0 to 1e12. A whole number acts like that many copies of the row.
         trials : int or array-like of shape (n_samples,), default=None
-            Number of trials of each row, at least 1: its successes are binomial. The classes
-            are then 0 (failure) and 1 (success).
+            Number of trials of each row, at least 1. The number of successes is then binomial. The
+            classes are 0 (failure) and 1 (success).
 
         Returns
         -------
@@ -245,11 +249,11 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
         Raises
         ------
         ValueError
-            For input that is not finite, masked or of the wrong shape, a single class, numbers of
-            successes or trials that are impossible, priors that do not fit the kernel, and
-            more rows than `memory_limit` allows.
+            If input is not finite, is masked or has the wrong shape, if there is only one class, if
+            numbers of successes or trials are impossible, if priors do not fit the kernel, or if
+            there are more rows than `memory_limit` allows.
         TypeError
-            For dates as X, and for what holds no values in memory, such as lazy frames.
+            If X has dates, or if it has no values in memory, as lazy frames.
 
         Warns
         -----
@@ -257,8 +261,9 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
         UserWarning
-            If all weights are far below 1, or sum to 1: they count copies of rows. If more than
-            half of over 20 rows have classes of their own: y may be numbers of successes.
+            If all weights are far below 1, or sum to 1, because weights are numbers of copies of
+            rows. If there are more than 20 rows, and more than half of them have classes of their
+            own, because y may be numbers of successes.
         """
         if trials is None:
             check_labels(y)

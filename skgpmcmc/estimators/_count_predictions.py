@@ -55,14 +55,14 @@ class CountPredictions(RegressorMixin, LeaveOneOut):
         X : array-like of shape (n_samples, n_features)
             Inputs.
         exposure : float or array-like of shape (n_samples,), default=None
-            Zero or larger; 1 by default.
+            Zero or larger. The default is 1.
 
         Returns
         -------
         rate : ndarray of shape (n_samples,)
-            Events per unit of exposure, times `exposure`; infinity where that is too large for
-            a float. Far from the data the posterior of a rate is skewed, and its mean far
-            above its median; see `predict_interval`.
+            Events per unit of exposure, times `exposure`. It is infinite where it is too large for
+            a float. Far from the data the posterior of a rate is skewed, and its mean is far above
+            its median: see `predict_interval`.
         """
         X = self._validate_new(X)
         exposure = check_exposure(exposure, len(X), zero=True)
@@ -72,28 +72,28 @@ class CountPredictions(RegressorMixin, LeaveOneOut):
     def prediction_mcse(self, X: Any, exposure: Any = None) -> Array:
         """Return the Monte Carlo standard error of the expected counts.
 
-        That is the standard deviation of the prediction over repeated runs of the chains: how
-        far it may be from that of endless chains. It says nothing of how far the truth may be:
-        for that see `predict_interval`.
+        This is the standard deviation of the prediction over repeated runs of the chains. It says
+        how far the prediction may be from that of endless chains. It does not say how far the truth
+        may be: for that see `predict_interval`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Inputs.
         exposure : float or array-like of shape (n_samples,), default=None
-            Zero or larger; 1 by default.
+            Zero or larger. The default is 1.
 
         Returns
         -------
         mcse : ndarray of shape (n_samples,)
-            In the unit of `predict`. NaN where it is not defined: with fewer than 6 of the
-            draws used from each chain, and where all draws predict exactly the same.
+            In the unit of `predict`. NaN where it is not defined: if fewer than 6 draws of each
+            chain are used, or if all draws predict exactly the same.
 
         Notes
         -----
         %(mcse)s
-        Where the rate is very uncertain its posterior is so skewed that few draws make up most of
-        the mean, and the error is larger than they tell.
+        If the rate is very uncertain, its posterior is so skewed that most of the mean comes from
+        few draws. The true error is then larger than the one that is returned.
 
         Examples
         --------
@@ -128,7 +128,7 @@ class CountPredictions(RegressorMixin, LeaveOneOut):
         Returns
         -------
         intervals : ndarray of shape (n_samples, 2)
-            Lower and upper end; infinity where that is too large for a float.
+            Lower and upper end. It is infinite where it is too large for a float.
         """
         quantiles = interval_ends(confidence_level)
         X = self._validate_new(X)
@@ -140,27 +140,27 @@ class CountPredictions(RegressorMixin, LeaveOneOut):
     def predict_exceedance(self, X: Any, threshold: Any) -> Array:
         """Return the posterior probability that the rate per unit of exposure is above a threshold.
 
-        It is computed, not simulated, and goes with `predict_interval`: above the upper end of
-        90 % intervals is the probability 5 %. (`predict_quantiles` is of new counts, which have
-        noise besides.)
+        It is computed, not simulated, and agrees with `predict_interval`: the probability above the
+        upper end of a 90 % interval is 5 %. (`predict_quantiles` is about new counts, which also
+        have noise.)
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Inputs.
         threshold : float or array-like of shape (n_samples,)
-            For all rows, or one for each, in events per unit of exposure; may be infinite. All
-            rates are above zero.
+            One for all rows, or one for each, in events per unit of exposure. It may be infinite.
+            All rates are above zero.
 
         Returns
         -------
         probability : ndarray of shape (n_samples,)
-            Of a rate that is larger than the threshold.
+            Probability that the rate is larger than the threshold.
 
         Raises
         ------
         ValueError
-            For a threshold of another shape, and NaN.
+            If the threshold has another shape, or is NaN.
 
         Examples
         --------
@@ -187,13 +187,13 @@ class CountPredictions(RegressorMixin, LeaveOneOut):
         quantiles : array-like of shape (n_quantiles,)
             Probabilities in [0, 1].
         exposure : float or array-like of shape (n_samples,), default=None
-            Zero or larger; 1 by default.
+            Zero or larger. The default is 1.
 
         Returns
         -------
         counts : ndarray of shape (n_samples, n_quantiles)
-            Whole numbers: the smallest count whose distribution function reaches the
-            quantile; infinity for the quantile 1, but 0 without exposure.
+            Whole numbers: the smallest count whose distribution function reaches the quantile. The
+            quantile 1 is infinite. All quantiles are 0 where the exposure is 0.
         """
         quantiles = check_quantiles(quantiles)
         X = self._validate_new(X)
@@ -211,17 +211,17 @@ class CountPredictions(RegressorMixin, LeaveOneOut):
         y : array-like of shape (n_samples,)
             Counts.
         exposure : float or array-like of shape (n_samples,), default=None
-            Zero or larger; 1 by default.
+            Zero or larger. The default is 1.
 
         Returns
         -------
         log_probability : ndarray of shape (n_samples,)
-            Without exposure 0 for no events, and minus infinity for some.
+            Where the exposure is 0, it is 0 for no events, and minus infinity for some events.
 
         Warns
         -----
         UserWarning
-            If `fit` was given exposures other than 1, and this method none.
+            If `fit` was given exposures other than 1, and this method was given none.
         """
         X = self._validate_new(X)
         y = check_counts(new_vector(y, exact=True))
@@ -244,19 +244,18 @@ class CountPredictions(RegressorMixin, LeaveOneOut):
         random_state : int, RandomState instance or None, default=None
             Determines the draws.
         exposure : float or array-like of shape (n_rows,), default=None
-            Zero or larger; 1 by default.
+            Zero or larger. The default is 1.
 
         Returns
         -------
         counts : ndarray of int of shape (n_rows, n_samples)
-            Of rates up to 9e18, about the largest whole number of 64 bits; larger rates are
-            taken for this one.
+            Rates above 9e18, about the largest whole number of 64 bits, are replaced by 9e18.
 
         Raises
         ------
         ValueError
-            If that needs more memory than `memory_limit`. Rows that are points of the grid that
-            was fitted need no covariance.
+            If the covariance of the rows needs more memory than `memory_limit`. Rows that are
+            points of the fitted grid need no covariance.
         """
         X = self._validate_new(X)
         exposure = check_exposure(exposure, len(X), zero=True)
@@ -268,7 +267,7 @@ class CountPredictions(RegressorMixin, LeaveOneOut):
         return self._likelihood.predictive_sample(latent, params, rng, exposure=exposure)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> float:
-        """Return D^2: how much of a constant rate's Poisson deviance the predictions save.
+        """Return D^2, the explained deviance: how much better than a constant rate predictions are.
 
         Parameters
         ----------
@@ -279,40 +278,42 @@ class CountPredictions(RegressorMixin, LeaveOneOut):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
         exposure : float or array-like of shape (n_samples,), default=None
-            Zero or larger; 1 by default.
+            Zero or larger. The default is 1.
 
         Returns
         -------
         score : float
-            0 is a constant rate: total count / total exposure of the rows given to `fit`, and of
-            half an event where these had none. 1 is best on the rows given to `fit`; on others
-            the score can be larger, see Notes.
+            0 is the score of a constant rate: total count / total exposure of the rows given to
+            `fit`. (If these have no events, half an event is taken.) 1 is the best score on the
+            rows given to `fit`. On other rows the score can be larger, see Notes.
 
         Raises
         ------
         ValueError
-            For events in a row without exposure: no prediction can be judged by them.
+            If a row has events, but an exposure of 0: they cannot be used to judge a prediction.
 
         Warns
         -----
         UserWarning
-            If `fit` was given exposures other than 1, and this method none.
+            If `fit` was given exposures other than 1, and this method was given none.
 
         Notes
         -----
-        The deviance ``d(y, mu) = 2 (y log(y / mu) - y + mu)``, of negative binomial counts too, of
-        the prediction mu is compared with that of the constant rate's prediction mu_0::
+        The deviance of the prediction mu is ``d(y, mu) = 2 (y log(y / mu) - y + mu)``, for negative
+        binomial counts too. It is compared with the deviance of the prediction mu_0 of the constant
+        rate::
 
             score = mean(d(y, mu_0) - d(y, mu)) / D
 
         D is the mean of d(y, mu_0) over the rows given to `fit`. On these rows the score is the
-        share of the deviance that is explained. It is not divided by the deviance of the rows at
-        hand, which may be zero, or next to it where they have no events: the mean of such shares
-        over small folds is largest for the model that predicts least. With D the scores of single
-        rows are finite, those of parts add up to that of the whole, and the mean over folds is
-        best for the model of the smallest deviance. Rows that vary more than those of `fit` can
-        score more than 1. (Should all counts of `fit` be as the constant rate has them, D is 1
-        divided by the number of rows, each as often as its weight says.)
+        share of the deviance that is explained. The deviance of the scored rows is not used as the
+        divisor, because it is zero or almost zero where they have no events. With small folds, the
+        mean of such shares would be largest for the model that predicts the smallest rates. With D
+        the score of a single row is finite, the scores of parts add up to the score of the whole,
+        and the model with the smallest deviance has the best mean over folds. Rows that vary more
+        than those of `fit` can score more than 1. (If the constant rate predicts all counts of
+        `fit` exactly, D is 1 divided by the number of rows. A row then counts as often as its
+        weight says.)
 
         Examples
         --------

@@ -66,12 +66,12 @@ _HINTS = {
 @with_own_methods(_HINTS)
 @with_shared_documentation
 class MCMCCoxProcessRegressor(CountPredictions):
-    """Counts whose log rate is a Gaussian process, hyperparameters integrated out.
+    """Regression of counts whose log rate is a Gaussian process with uncertain hyperparameters.
 
-    ``y ~ Poisson(exposure * exp(f))``: a log-Gaussian Cox process on a grid, or Poisson
-    regression with a Gaussian process; or counts of that mean that vary more, negative
-    binomial ones. The latent log rate and the hyperparameters are sampled from their joint
-    posterior [1]_, and predictions average over the draws.
+    The model is ``y ~ Poisson(exposure * exp(f))``: a log-Gaussian Cox process on a grid, or
+    Poisson regression with a Gaussian process. Negative binomial counts have the same mean, but
+    vary more. The latent log rate and the hyperparameters are sampled from their joint posterior
+    [1]_, so that the hyperparameters are integrated out. Predictions average over the draws.
 
     Parameters
     ----------
@@ -82,89 +82,94 @@ class MCMCCoxProcessRegressor(CountPredictions):
     likelihood : {"poisson", "negative-binomial"}, default="poisson"
         Negative binomial counts of mean mu have the variance ``mu + dispersion * mu^2``.
     dispersion : float or None, default=None
-        Of negative binomial counts, from 1e-15 upwards. None makes it a hyperparameter of this
-        name; by default the prior of its square root is half-normal with scale 1.
+        Dispersion of negative binomial counts, at least 1e-15. If it is None, it is a
+        hyperparameter of this name. By default the prior of its square root is half-normal with
+        scale 1.
     mean : {"zero", "constant"}, default="constant"
         Prior mean of the log rate. The constant one is a hyperparameter, named ``"mean"``,
         with a normal prior around log(total count / total exposure), sd 2.
     representation : str or float, default="auto"
-        What is held fixed while the hyperparameters move: ``"post-ep"`` (what
-        ``"auto"`` means, but for grids and inducing points), ``"post-site"``,
-        ``"post-taylor"``, ``"surr-ep"``, ``"surr-site"``, ``"surr-taylor"``,
-        ``"prior-white"``, ``"fixed"``, the variance of constant surrogate noise; for negative
-        binomial counts ``"collapsed"``: auxiliary variables, with the latent function
-        integrated out; or, on grids, ``"joint-post"``, and with inducing points ``"joint-ep"``:
-        nothing, the latent function moves along with the hyperparameters. ``"auto"`` is
-        ``"joint-ep"`` with inducing points if trajectories can be followed fast (as
-        ``hyperparameter_update="auto"`` says). See Notes for grids.
+        What is held fixed while the hyperparameters move: ``"post-ep"``, ``"post-site"``,
+        ``"post-taylor"``, ``"surr-ep"``, ``"surr-site"``, ``"surr-taylor"``, ``"prior-white"``,
+        ``"fixed"``, or the variance of constant surrogate noise. For negative binomial counts there
+        is ``"collapsed"`` too: auxiliary variables, with the latent function integrated out. On
+        grids there is ``"joint-post"``, and with inducing points ``"joint-ep"``: nothing is held
+        fixed, and the latent function moves together with the hyperparameters. ``"auto"`` is
+        ``"joint-ep"`` if there are inducing points and the kernel is one of those of
+        ``hyperparameter_update="auto"``. See Notes for grids. Otherwise it is ``"post-ep"``.
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
-        Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
-        representations "joint-post" and "joint-ep" (always) and "collapsed" and kernels that have
-        a gradient (a chain whose trajectories fail in the warm-up goes on with slices); or a
-        Metropolis-Hastings proposal: a callable that takes the vector theta and a generator,
-        and returns the proposed vector and log q(old; new) - log q(new; old). ``"auto"`` is
-        ``"hmc"`` for these representations if the kernel is a constant times a squared
-        exponential or Matern kernel, also with white noise, and has 3 hyperparameters or more.
+        How the hyperparameters move. ``"slice"`` is slice sampling of one hyperparameter after the
+        other. ``"hmc"`` is Hamiltonian Monte Carlo, for the representations "joint-post" and
+        "joint-ep" (which always use it) and "collapsed", and kernels that have a gradient; a chain
+        whose trajectories fail in the warm-up continues with slice sampling. A callable is a
+        Metropolis-Hastings proposal: it takes the vector theta and a random generator, and returns
+        the proposed vector and log q(old; new) - log q(new; old). ``"auto"`` is ``"hmc"`` for these
+        representations if the kernel is a constant times a squared exponential or Matern kernel,
+        also with white noise, and has 3 hyperparameters or more. Otherwise it is ``"slice"``.
     %(points)s
     n_latent_updates : int, default=10
         Elliptical slice updates of the latent function in each iteration.
     priors : dict, default=None
         Name of a hyperparameter, as in ``kernel.hyperparameters`` or ``"mean"`` -> frozen
-        scipy.stats distribution on the natural scale, or a list of one for each
-        element. A single element goes by its name in `summary`, before the vector's entry:
-        ``"k2__length_scale[2]"``, or ``"k2__length_scale[bmi]"`` if columns have names.
-        Hyperparameters left out are log-uniform on bounds that you set,
-        and otherwise weakly informative, scaled to the data: log-normal; normal for the mean,
-        gamma for signal variance and dispersion.
+        scipy.stats distribution on the natural scale, or a list of one for each element. The prior
+        of one element has the name that `summary` shows, ``"k2__length_scale[2]"``, or
+        ``"k2__length_scale[bmi]"`` if columns have names. It replaces the vector's prior for this
+        element. Hyperparameters without a prior are log-uniform between bounds that you set.
+        Without such bounds the prior is weakly informative and scaled to the data: log-normal;
+        normal for the mean, gamma for signal variance and dispersion.
     %(chains)s
     n_jobs : int, default=None
-        Chains that run at the same time; the draws do not depend on it. Predictions run in as
-        many threads, but for those from a grid.
+        How many chains run at the same time. The draws do not depend on it. Predictions use as many
+        threads, except predictions from a grid.
     %(random_state)s
 
     Attributes
     ----------
     priors_ : PriorTable
-        A read-only dictionary that prints as a table of families, medians, 90 % ranges and
-        origins: name of a hyperparameter -> tuple of the prior of each element, a frozen
-        scipy.stats distribution on the natural scale (also cut to bounds that the kernel sets).
+        A read-only dictionary: name of a hyperparameter -> tuple with the prior of each element. A
+        prior is a frozen scipy.stats distribution on the natural scale. In the model it is also cut
+        to the bounds that the kernel sets. It prints as a table of families, medians, 90 % ranges
+        and origins.
     posterior_ : dict
         Name of a hyperparameter -> draws on the natural scale, shape
         (n_chains, n_draws), or (n_chains, n_draws, size).
     diagnostics_ : SummaryTable
-        A dictionary, the numbers of `summary` without quantiles, with elements by number:
-        name of a quantity -> mean, sd, mcse, ess_bulk, ess_tail, rhat.
+        A dictionary: name of a quantity -> mean, sd, mcse, ess_bulk, ess_tail, rhat. These are the
+        numbers of `summary`, without quantiles. Elements of vectors have numbers, and not names of
+        columns.
     trace_ : Trace
         All draws and costs.
     kernel_ : kernel instance
         The kernel at the posterior median, for reading only.
     X_train_ : array-like of shape (n_latent, n_features)
-        Distinct training inputs, sorted. On a grid (see Notes) all of its points: those without
-        data too.
+        Distinct training inputs, sorted. On a grid (see Notes) these are all of its points, also
+        those without data.
     is_observed_ : ndarray of bool of shape (n_latent,)
-        Which rows of `X_train_` have data; all of them, but for a grid.
+        Which rows of `X_train_` have data. Without a grid these are all rows.
     exposure_range_ : tuple of two float
-        The smallest and the largest exposure; 1 and 1 where there was none.
+        The smallest and the largest exposure. Both are 1 if `fit` was given none.
     %(fit)s
 
     Notes
     -----
-    *Grids.* Where the rows, in any order, take up at least half of the points of a Cartesian grid
-    with two or more axes, and the kernel is a constant times a squared exponential, the covariance
-    is a Kronecker product: an iteration takes time proportional to n times the lengths of the
-    axes, plus their cubes, and memory proportional to n, rather than n^3 and n^2. Points without
-    data are latent variables without a likelihood; the trace's complete-data log likelihood
-    counts their prior density too. Coordinates that differ by at most 1e-9 of their column's range,
-    or by rounding, are the same. ``representation="auto"`` takes the grid where effective draws
-    are sooner had on it: from 200 points on, unless the longest axis has more than a third as many
-    coordinates as there are distinct rows (2 x 400 cells). It is then ``"joint-post"`` with
-    Hamiltonian trajectories. With another `hyperparameter_update` it is ``"prior-white"``, which
-    mixes slowly, from 2,000 points on; with ``"hmc"`` it is ``"joint-post"`` on any grid.
-    ``"joint-post"``, ``"prior-white"``, ``"fixed"`` and a number use a grid of any size and
-    shape, every other representation none.
+    *Grids.* There is a fast method if the rows, in any order, are at least half of the points of a
+    Cartesian grid with two or more axes, and if the kernel is a constant times a squared
+    exponential. The covariance is then a Kronecker product. The time of an iteration is
+    proportional to n times the lengths of the axes, plus their cubes, instead of n^3. The memory is
+    proportional to n instead of n^2. Points without data are latent variables without a likelihood.
+    The trace's complete-data log likelihood counts their prior density too. Coordinates that differ
+    by at most 1e-9 of their column's range, or by rounding, are the same.
 
-    scikit-learn's tags call it a regressor of positive targets; they have no word for counts,
-    the only targets that can be fitted.
+    ``representation="auto"`` uses the grid if this gives effective draws faster. It does so from
+    200 points on, unless the longest axis has more than a third as many coordinates as there are
+    distinct rows (2 x 400 cells). It is then ``"joint-post"`` with Hamiltonian trajectories. With
+    ``hyperparameter_update="hmc"`` it is ``"joint-post"`` on any grid. With another
+    `hyperparameter_update` it uses the grid from 2,000 points on, and is ``"prior-white"``, which
+    mixes slowly. ``"joint-post"``, ``"prior-white"``, ``"fixed"`` and a number use a grid of any
+    size and shape. The other representations never use a grid.
+
+    scikit-learn's tags call it a regressor of positive targets, because they have no word for
+    counts. Only counts can be fitted.
 
     Examples
     --------
@@ -251,14 +256,14 @@ class MCMCCoxProcessRegressor(CountPredictions):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs, such as the centres of cells; a list of objects if the kernel takes these.
+            Inputs, such as the centres of cells. If the kernel takes objects, a list of them.
         y : array-like of shape (n_samples,)
             Counts: whole numbers, zero or larger.
         sample_weight : array-like of shape (n_samples,), default=None
             From 0 to 1e12. A whole number acts like that many copies of the row.
         exposure : float or array-like of shape (n_samples,), default=None
-            Time, area or population in which the events were counted, positive; 1 by
-            default. (Predictions take 0 too: there are no events then.)
+            Time, area or population in which the events were counted. It is positive, and 1 by
+            default. (Predictions take 0 too: then there are no events.)
 
         Returns
         -------
@@ -268,11 +273,11 @@ class MCMCCoxProcessRegressor(CountPredictions):
         Raises
         ------
         ValueError
-            For input that is not finite, masked or of the wrong shape, counts that are not whole
-            numbers >= 0, exposures that are not positive, priors that do not fit the
-            kernel, and more rows than `memory_limit` allows.
+            If input is not finite, is masked or has the wrong shape, if counts are not whole
+            numbers >= 0, if exposures are not positive, if priors do not fit the kernel, or if
+            there are more rows than `memory_limit` allows.
         TypeError
-            For dates as X, and for what holds no values in memory, such as lazy frames.
+            If X has dates, or if it has no values in memory, as lazy frames.
 
         Warns
         -----
@@ -280,7 +285,8 @@ class MCMCCoxProcessRegressor(CountPredictions):
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
         UserWarning
-            If all weights are far below 1, or sum to 1: they count copies of rows.
+            If all weights are far below 1, or sum to 1, because weights are numbers of copies of
+            rows.
         """
         check_y(y, exact=True)
         X, y = self._validate_training(X, y)

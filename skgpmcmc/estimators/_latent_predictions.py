@@ -140,9 +140,9 @@ class LatentPredictions(BaseMCMCGaussianProcess):
         Returns
         -------
         mean : ndarray of shape (n_samples,) or (n_samples, n_functions)
-            Posterior mean; a column for each latent function, if there are several.
+            Posterior mean. If there are several latent functions, there is a column for each.
         std : ndarray of the same shape
-            Only if `return_std`; by the law of total variance over the draws.
+            Only if `return_std`. It is computed by the law of total variance over the draws.
         cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_functions)
             Only if `return_cov`.
 

@@ -30,48 +30,48 @@ class LeaveOneOut(LatentPredictions):
     def loo(self) -> LooEstimate:
         """Return the leave-one-out estimate of the log predictive density, from this one fit.
 
-        Each row is predicted from all others, as if the model had been fitted without it: the
-        draws are reweighted to the posterior without the row, by Pareto-smoothed importance
-        sampling [1]_ of the hyperparameters, with the latent function integrated out as far as
-        possible [2]_. To compare models see `skgpmcmc.compare_models`.
+        Each row is predicted from all others, as if the model had been fitted without it. The draws
+        get weights, so that they represent the posterior without the row. This is Pareto-smoothed
+        importance sampling [1]_ of the hyperparameters, with the latent function integrated out as
+        far as possible [2]_. To compare models see `skgpmcmc.compare_models`.
 
         Returns
         -------
         estimate : LooEstimate
-            ``elpd_loo``, its standard error ``se``, ``p_loo``, and of each row ``pointwise``,
-            ``pareto_k`` and ``mcse``. It prints as a small table.
+            It has ``elpd_loo``, its standard error ``se``, ``p_loo``, and for each row
+            ``pointwise``, ``pareto_k`` and ``mcse``. It prints as a small table.
 
         Raises
         ------
         ValueError
             If `max_prediction_draws` is 1.
         MissingCapabilityError
-            If rows times latent values exceed four millions (2000 distinct rows without inducing
-            points).
+            If the number of rows times the number of latent values is above four million (2000
+            distinct rows without inducing points).
 
         Warns
         -----
         UserWarning
-            If Pareto k says that the estimate of some row is not reliable.
+            If Pareto k says that the estimate for some row is not reliable.
 
         Notes
         -----
         For Gaussian noise it takes about as long as a prediction at all rows. For other likelihoods
-        a few milliseconds for each latent function and draw of 100 rows, and time that grows with
-        the square of the rows: seconds to minutes. `n_jobs` threads share it.
+        it takes a few milliseconds for each latent function and each draw of 100 rows, and the time
+        grows with the square of the rows: seconds to minutes. `n_jobs` threads share the work.
 
-        It averages over the draws that predictions average over (`max_prediction_draws`).
+        The estimate averages over the same draws as predictions (`max_prediction_draws`).
 
-        *What is computed.* For Gaussian noise the density of a row given each draw of the
+        *What is computed.* For Gaussian noise it is the density of a row given each draw of the
         hyperparameters and the other rows, in closed form. For other likelihoods f is integrated
-        out along a line through each draw; with inducing points the density is that of the row
-        given the function there, which the other rows add nothing to. A row of `sample_weight` w is
-        left out with all its copies, and its log density counts w times. Rows with equal X stay
-        when one of them is left out.
+        out along a line through each draw. With inducing points and another likelihood, rows are
+        taken as independent given the function at the points. A row of `sample_weight` w is left
+        out with all its copies, and its log density counts w times. If rows have equal X and one of
+        them is left out, the others stay.
 
-        *Several classes.* One-vs-rest: the probability of the row's class without the row in each
-        of the independent models, normalised over the classes as in `predict_proba`; Pareto k is
-        the largest of them. Softmax: that of the joint model.
+        *Several classes.* For one-vs-rest, each of the independent models gives a probability
+        without the row. These are normalised over the classes as in `predict_proba`, and Pareto k
+        is the largest one of the models. For softmax they are those of the joint model.
 
         References
         ----------

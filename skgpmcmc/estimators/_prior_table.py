@@ -20,12 +20,12 @@ _LITTLE_MASS = 1e-3
 class PriorTable(TextTable):
     """Priors by name: a dictionary of tuples of distributions that prints as a table.
 
-    Made by `of`, and not to be changed: it says what was in use. ``dict(table)`` and
-    ``table | {...}`` are dictionaries that can be. ``table[name]`` is a tuple with the frozen
-    scipy.stats distribution of each element, as it was given. As text, and in `to_frame`, there
-    is a row for each element, named as in `summary`: the family, median and the 5 and 95 %
-    quantiles of the prior in use, which is cut to the bounds that the kernel sets, and its origin:
-    ``"given"``, ``"from bounds"`` (log-uniform on them) or ``"default"``.
+    It says what was in use, and cannot be changed. ``dict(table)`` and ``table | {...}`` are
+    dictionaries that you can change. ``table[name]`` is a tuple with the frozen scipy.stats
+    distribution of each element, as it was given. The text and `to_frame` have a row for each
+    element, with the names of `summary`. A row has the family, the median and the 5 and 95 %
+    quantiles of the prior in use, which is cut to the bounds that the kernel sets. It also has the
+    origin: ``"given"``, ``"from bounds"`` (log-uniform between them) or ``"default"``.
 
     Raises
     ------

@@ -45,11 +45,11 @@ _NOISE_SHARE = 0.1
 @with_own_methods({})
 @with_shared_documentation
 class MCMCGaussianProcessRegressor(TargetPredictions):
-    """Gaussian process regression, the kernel's hyperparameters integrated out.
+    """Gaussian process regression that integrates out the kernel's hyperparameters.
 
-    The hyperparameters are sampled from their posterior by Markov chain Monte Carlo
-    [1]_, and predictions average over the draws. With Gaussian noise the latent
-    function is integrated out exactly; with Student-t noise it is sampled too.
+    The hyperparameters are sampled from their posterior by Markov chain Monte Carlo [1]_.
+    Predictions average over the draws. With Gaussian noise the latent function is integrated out
+    exactly. With Student-t noise it is sampled too.
 
     Parameters
     ----------
@@ -59,64 +59,66 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         a constant times a Matern kernel with nu=2.5 (with inducing points a squared
         exponential) with a length scale for each column, plus white noise, scaled to the data.
     alpha : float or array-like of shape (n_samples,), default=1e-10
-        Known variance of the noise of each training observation, in the units in which
-        the model is fitted (see `normalize_y`), beside the kernel's white noise. As in
-        scikit-learn it is not part of the noise of new observations. The default
-        stands for none. For searches and cross-validation, which slice X and y alone, there is
-        the argument `noise_variance` of `fit`.
+        Known variance of the noise of each training observation, in addition to the kernel's white
+        noise. Its units are those in which the model is fitted (see `normalize_y`). As in
+        scikit-learn it is not part of the noise of new observations. The default means that there
+        is none. Searches and cross-validation slice only X and y: use the argument `noise_variance`
+        of `fit` for them.
     normalize_y : bool, default=False
         Whether to fit y with its mean removed and its standard deviation set to 1.
     likelihood : {"gaussian", "student-t"}, default="gaussian"
-        Noise. Student-t noise, for outliers, has the white noise's level, plus alpha, as its
-        squared scale.
+        Distribution of the noise. Student-t noise is for data with outliers. Its squared scale is
+        the level of the white noise plus alpha.
     degrees_of_freedom : float or None, default=4.0
-        Of Student-t noise; None makes it a hyperparameter of this name.
+        Of Student-t noise. If it is None, it is a hyperparameter of this name.
     mean : {"zero", "constant"}, default="zero"
         Prior mean of the latent function. A constant one is a further hyperparameter,
         named ``"mean"``, with a normal prior around the mean of y.
     representation : str or float, default="auto"
-        What is held fixed while the hyperparameters move: ``"marginal"`` (nothing; what
-        ``"auto"`` means for Gaussian noise), ``"collapsed"`` (auxiliary variables; for
-        Student-t noise), ``"surr-site"``, ``"surr-taylor"``, ``"surr-ep"``,
-        ``"post-site"``, ``"post-taylor"``, ``"post-ep"``, ``"prior-white"``, ``"fixed"``, or
-        the variance of constant surrogate noise.
+        What is held fixed while the hyperparameters move: ``"marginal"`` (nothing; ``"auto"`` for
+        Gaussian noise), ``"collapsed"`` (auxiliary variables; only for Student-t noise),
+        ``"surr-site"``, ``"surr-taylor"``, ``"surr-ep"``, ``"post-site"``, ``"post-taylor"``,
+        ``"post-ep"``, ``"prior-white"``, ``"fixed"``, or the variance of constant surrogate noise.
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
-        Slice sampling of one hyperparameter after the other; Hamiltonian Monte Carlo, for the
-        representations "marginal" and "collapsed" and kernels that have a gradient (a
-        chain whose trajectories fail in the warm-up goes on with slices); or a
-        Metropolis-Hastings proposal: a callable that takes the vector theta and a generator,
-        and returns the proposed vector and log q(old; new) - log q(new; old). ``"auto"`` is
-        ``"hmc"`` for these representations if the kernel is a constant times a squared
-        exponential or Matern kernel, also with white noise, and has 3 hyperparameters or more.
+        How the hyperparameters move. ``"slice"`` is slice sampling of one hyperparameter after the
+        other. ``"hmc"`` is Hamiltonian Monte Carlo, for the representations "marginal" and
+        "collapsed", and kernels that have a gradient; a chain whose trajectories fail in the
+        warm-up continues with slice sampling. A callable is a Metropolis-Hastings proposal: it
+        takes the vector theta and a random generator, and returns the proposed vector and log
+        q(old; new) - log q(new; old). ``"auto"`` is ``"hmc"`` for these representations if the
+        kernel is a constant times a squared exponential or Matern kernel, also with white noise,
+        and has 3 hyperparameters or more. Otherwise it is ``"slice"``.
     %(points)s
     n_latent_updates : int, default=10
         Elliptical slice updates of the latent function in each iteration.
     priors : dict, default=None
         Name of a hyperparameter, as in ``kernel.hyperparameters`` or ``"mean"`` -> frozen
-        scipy.stats distribution on the natural scale, or a list of one for each
-        element. A single element goes by its name in `summary`, before the vector's entry:
-        ``"k1__k2__length_scale[2]"``, or ``"k1__k2__length_scale[bmi]"`` if columns have names.
-        Hyperparameters left out are log-uniform on bounds that you set,
-        and otherwise weakly informative, scaled to the data: log-normal; normal for the mean,
-        2 plus a gamma variable for the degrees of freedom.
+        scipy.stats distribution on the natural scale, or a list of one for each element. The prior
+        of one element has the name that `summary` shows, ``"k1__k2__length_scale[2]"``, or
+        ``"k1__k2__length_scale[bmi]"`` if columns have names. It replaces the vector's prior for
+        this element. Hyperparameters without a prior are log-uniform between bounds that you set.
+        Without such bounds the prior is weakly informative and scaled to the data: log-normal;
+        normal for the mean, 2 plus a gamma variable for the degrees of freedom.
     %(chains)s
     n_jobs : int, default=None
-        Chains that run at the same time; the draws do not depend on it. Predictions run in as
-        many threads.
+        How many chains run at the same time. The draws do not depend on it. Predictions use as many
+        threads.
     %(random_state)s
 
     Attributes
     ----------
     priors_ : PriorTable
-        A read-only dictionary that prints as a table of families, medians, 90 % ranges and
-        origins: name of a hyperparameter -> tuple of the prior of each element, a frozen
-        scipy.stats distribution on the natural scale (also cut to bounds that the kernel sets).
+        A read-only dictionary: name of a hyperparameter -> tuple with the prior of each element. A
+        prior is a frozen scipy.stats distribution on the natural scale. In the model it is also cut
+        to the bounds that the kernel sets. It prints as a table of families, medians, 90 % ranges
+        and origins.
     posterior_ : dict
         Name of a hyperparameter -> draws on the natural scale, shape
         (n_chains, n_draws), or (n_chains, n_draws, size).
     diagnostics_ : SummaryTable
-        A dictionary, the numbers of `summary` without quantiles, with elements by number:
-        name of a quantity -> mean, sd, mcse, ess_bulk, ess_tail, rhat.
+        A dictionary: name of a quantity -> mean, sd, mcse, ess_bulk, ess_tail, rhat. These are the
+        numbers of `summary`, without quantiles. Elements of vectors have numbers, and not names of
+        columns.
     trace_ : Trace
         All draws and costs.
     kernel_ : kernel instance
@@ -124,8 +126,8 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
     X_train_ : array-like of shape (n_latent, n_features)
         Distinct training inputs, sorted.
     has_known_noise_ : bool
-        Whether `fit` was given noise of rows, as `noise_variance` or `alpha`, which predictions
-        of new observations leave out.
+        Whether `fit` was given the noise of rows, as `noise_variance` or `alpha`. Predictions of
+        new observations do not include this noise.
     %(fit)s
 
     Examples
@@ -216,15 +218,15 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs; a list of objects if the kernel takes these.
+            Inputs. If the kernel takes objects, a list of them.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
             From 0 to 1e12. A whole number acts like that many copies of the row.
         noise_variance : float or array-like of shape (n_samples,), default=None
-            Known variance of the noise of each observation, in the squared units of y (also with
-            `normalize_y`), beside the kernel's white noise. It takes the place of `alpha`, and is
-            sliced along with the rows in cross-validation: see `set_fit_request`.
+            Known variance of the noise of each observation, in addition to the kernel's white
+            noise. Its units are those of y squared (also with `normalize_y`). It replaces `alpha`,
+            and cross-validation slices it together with the rows: see `set_fit_request`.
 
         Returns
         -------
@@ -234,11 +236,11 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
         Raises
         ------
         ValueError
-            For input that is not finite, masked or of the wrong shape, priors that do not fit
-            the kernel, more rows than `memory_limit` allows, and if both `noise_variance` and
-            `alpha` are given.
+            If input is not finite, is masked or has the wrong shape, if priors do not fit the
+            kernel, if there are more rows than `memory_limit` allows, or if both `noise_variance`
+            and `alpha` are given.
         TypeError
-            For dates as X, and for what holds no values in memory, such as lazy frames.
+            If X has dates, or if it has no values in memory, as lazy frames.
 
         Warns
         -----
@@ -246,9 +248,9 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
             If R-hat or the effective sample size of a quantity says that the chains
             are too short.
         UserWarning
-            If all weights are far below 1, or sum to 1: they count copies of rows. And, with the
-            default kernel, mean="zero" and normalize_y=False, if the mean of y is more than 10
-            times its standard deviation.
+            If all weights are far below 1, or sum to 1, because weights are numbers of copies of
+            rows. And, with the default kernel, mean="zero" and normalize_y=False, if the mean of y
+            is more than 10 times its standard deviation.
         """
         check_y(y, exact=True)
         X, y = self._validate_training(X, y)

@@ -116,25 +116,26 @@ class Reports:
         Parameters
         ----------
         quantiles : float or array-like of shape (n_quantiles,), default=(0.05, 0.5, 0.95)
-            Probabilities in [0, 1], a column for each.
+            Probabilities in [0, 1]. The table has a column for each.
 
         Returns
         -------
         table : SummaryTable
             A mapping: name of a quantity -> mean, sd, quantiles (named as in ``"5%"``), mcse,
             ess_bulk, ess_tail, rhat. It prints as a table, in notebooks too, and has a method
-            `to_frame`. The quantities are the hyperparameters; ``"latent[worst]"``, the latent
-            function at that training row (out of up to 50, evenly spread) where the chains agree
-            least; and the complete-data log likelihood. They are those of ``diagnostics_``, but
-            that elements of vectors are named after the columns of X where these have names, as
-            in ``"k2__length_scale[petal width]"``. Below stands the largest Monte Carlo error of
-            predictions at training rows, out of up to 50, evenly spread (`prediction_mcse`);
-            it is left out where that would take long (more than 500 distinct rows).
+            `to_frame`. The quantities are the hyperparameters, ``"latent[worst]"`` and the
+            complete-data log likelihood. ``"latent[worst]"`` is the latent function at one of up to
+            50 evenly spread training rows: the row where the chains agree least. The quantities are
+            those of ``diagnostics_``. But if the columns of X have names, elements of vectors have
+            these names, as in ``"k2__length_scale[petal width]"``. The line below the table is the
+            largest Monte Carlo error of predictions at up to 50 evenly spread training rows
+            (`prediction_mcse`). It is left out if there are more than 500 distinct rows, because it
+            would take long.
 
         Raises
         ------
         ValueError
-            For quantiles outside [0, 1].
+            If a quantile is outside [0, 1].
 
         Examples
         --------
@@ -158,53 +159,55 @@ class Reports:
         Parameters
         ----------
         log_likelihood : {"auto", "leave-one-out", "conditional"}, default="auto"
-            What the group ``log_likelihood`` holds. ``"leave-one-out"``: what `arviz.loo` and
-            `arviz.compare` need, the log density of each row given the other rows and the draw,
-            with the latent function integrated out as far as possible; see `loo`. For these
-            inverse densities are importance weights, as for usual log likelihoods, but they do not
-            sum to the log likelihood of all rows. ``"conditional"``: given the latent function
-            itself, whose values at a row were drawn knowing that row: `arviz.loo` then mostly
-            warns. ``"auto"`` is the first, but the second where that is not available, for more
-            than four million pairs of rows and latent values.
+            What the group ``log_likelihood`` has. ``"leave-one-out"`` is what `arviz.loo` and
+            `arviz.compare` need: the log density of each row given the other rows and the draw,
+            with the latent function integrated out as far as possible (see `loo`). As with usual
+            log likelihoods, the inverse densities are importance weights. But their sum is not the
+            log likelihood of all rows. ``"conditional"`` is the log density of each row given the
+            latent function itself. Its value at a row was drawn with this row among the data, and
+            so `arviz.loo` mostly warns. ``"auto"`` is ``"leave-one-out"`` where it is available,
+            that is for up to four million pairs of rows and latent values, and otherwise
+            ``"conditional"``.
 
         Returns
         -------
         data : arviz.InferenceData, or xarray.DataTree from ArviZ 1.0 on
-            With the groups
+            It has these groups:
 
-            - ``posterior``: the hyperparameters by their names in ``posterior_``, vectors with
-              the dimension ``feature``, and ``latent``, the latent function at the rows of
-              ``X_train_``, dimension ``point`` (for a regressor in the units of y); with inducing
-              points, at these;
-            - ``log_likelihood``: ``y``, of each row with all its copies (a row of weight w is w
-              copies of it); see `log_likelihood`. With inducing points both kinds are given the
-              function there, but for Gaussian noise, where it is integrated out;
-            - ``sample_stats``: ``lp``, the complete-data log likelihood: the sum of the conditional
-              ones, and the log density of ``latent``;
+            - ``posterior``: the hyperparameters, with their names in ``posterior_``. Vectors have
+              the dimension ``feature``. ``latent`` is the latent function at the rows of
+              ``X_train_``, with the dimension ``point`` (for a regressor in the units of y). With
+              inducing points it is the latent function at these points;
+            - ``log_likelihood``: ``y``, the log likelihood of each row with all its copies (a row
+              of weight w is w copies of it); see `log_likelihood`. With inducing points both kinds
+              are given the function at these points, but for Gaussian noise it is integrated out;
+            - ``sample_stats``: ``lp``, the complete-data log likelihood. It is the sum of the
+              conditional log likelihoods and of the log density of ``latent``;
             - ``observed_data``: ``y``, as given to `fit`;
-            - ``constant_data``: ``X``, ``X_train``, ``point_of_row`` (the point of each row) and
-              ``sample_weight``, ``trials``, ``exposure``, ``noise_variance`` where there are such.
+            - ``constant_data``: ``X``, ``X_train`` and ``point_of_row`` (the point of each row). If
+              `fit` was given them, also ``sample_weight``, ``trials``, ``exposure``,
+              ``noise_variance``.
 
-            Several latent functions have the dimension ``class``. One-vs-rest makes independent
-            models of the labels of each class against the others: their log likelihoods and
-            ``lp`` have this dimension too. Rows are in the order given to `fit`, numbered by the
-            coordinate ``row``; those of weight zero are left out.
+            Several latent functions have the dimension ``class``. One-vs-rest has independent
+            models of each class against the others. Then the log likelihoods and ``lp`` have this
+            dimension too. Rows are in the order given to `fit`, and the coordinate ``row`` has
+            their numbers. Rows of weight zero are left out.
 
         Raises
         ------
         ImportError
             If ArviZ is not installed.
         ValueError
-            For another `log_likelihood`.
+            If `log_likelihood` has another value.
         MissingCapabilityError
-            If ``"leave-one-out"`` is asked for where it is not available.
+            If you ask for ``"leave-one-out"``, and it is not available.
 
         Notes
         -----
-        Leave-one-out log densities take a few milliseconds for each latent function and draw of 100
-        rows, and time that grows with the square of the rows: two minutes for 150 rows, three
-        classes and 4000 draws. `n_jobs` threads share them. ``"conditional"`` ones take next to
-        none.
+        With 100 rows, leave-one-out log densities take a few milliseconds for each latent function
+        and draw. The time grows with the square of the number of rows: two minutes for 150 rows,
+        three classes and 4000 draws. `n_jobs` threads share the work. ``"conditional"`` log
+        densities take almost no time.
 
         Examples
         --------

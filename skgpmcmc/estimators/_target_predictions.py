@@ -81,8 +81,8 @@ class TargetPredictions(RegressorMixin, LeaveOneOut):
         X : array-like of shape (n_samples, n_features)
             Inputs.
         return_std : bool, default=False
-            Whether to return the predictive standard deviation too, that of a new
-            observation: as in scikit-learn, with the kernel's white noise, without `alpha`.
+            Whether to return the predictive standard deviation of a new observation too. As in
+            scikit-learn, it includes the kernel's white noise, but not `alpha`.
         return_cov : bool, default=False
             Whether to return the predictive covariance of all rows too.
 
@@ -120,9 +120,9 @@ class TargetPredictions(RegressorMixin, LeaveOneOut):
     def prediction_mcse(self, X: Any) -> Array:
         """Return the Monte Carlo standard error of the predictive mean.
 
-        That is the standard deviation of the prediction over repeated runs of the chains: how
-        far it may be from that of endless chains. It says nothing of how far the truth may be:
-        for that see `predict(return_std=True)`.
+        This is the standard deviation of the prediction over repeated runs of the chains. It says
+        how far the prediction may be from that of endless chains. It does not say how far the truth
+        may be: for that see `predict(return_std=True)`.
 
         Parameters
         ----------
@@ -132,8 +132,8 @@ class TargetPredictions(RegressorMixin, LeaveOneOut):
         Returns
         -------
         mcse : ndarray of shape (n_samples,)
-            In the unit of `predict`. NaN where it is not defined: with fewer than 6 of the
-            draws used from each chain, and where all draws predict exactly the same.
+            In the unit of `predict`. NaN where it is not defined: if fewer than 6 draws of each
+            chain are used, or if all draws predict exactly the same.
 
         Notes
         -----
@@ -165,7 +165,7 @@ class TargetPredictions(RegressorMixin, LeaveOneOut):
         X : array-like of shape (n_samples, n_features)
             Inputs.
         return_std, return_cov : bool, default=False
-            Whether to return its standard deviation, or covariance, too.
+            Whether to return its standard deviation or its covariance too.
 
         Returns
         -------
@@ -186,7 +186,7 @@ class TargetPredictions(RegressorMixin, LeaveOneOut):
     def predict_interval(self, X: Any, confidence_level: float = 0.9) -> Array:
         """Return central predictive intervals of new observations.
 
-        Their noise is the kernel's white noise, without `alpha` and `noise_variance`.
+        Their noise is the kernel's white noise. It does not include `alpha` or `noise_variance`.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class TargetPredictions(RegressorMixin, LeaveOneOut):
     def predict_quantiles(self, X: Any, quantiles: Any) -> Array:
         """Return predictive quantiles of new observations.
 
-        Their noise is the kernel's white noise, without `alpha` and `noise_variance`.
+        Their noise is the kernel's white noise. It does not include `alpha` or `noise_variance`.
 
         Parameters
         ----------
@@ -227,25 +227,25 @@ class TargetPredictions(RegressorMixin, LeaveOneOut):
     def predict_exceedance(self, X: Any, threshold: Any) -> Array:
         """Return the predictive probability that a new observation is above a threshold.
 
-        It is computed, not simulated, and goes with `predict_quantiles`: above the quantile q is
-        the probability 1 - q.
+        It is computed, not simulated, and agrees with `predict_quantiles`: the probability above
+        the quantile q is 1 - q.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Inputs.
         threshold : float or array-like of shape (n_samples,)
-            For all rows, or one for each, in the units of y; may be infinite.
+            One for all rows, or one for each, in the units of y. It may be infinite.
 
         Returns
         -------
         probability : ndarray of shape (n_samples,)
-            Of a new observation, noise and all, that is larger than the threshold.
+            Probability that a new observation, with its noise, is larger than the threshold.
 
         Raises
         ------
         ValueError
-            For a threshold of another shape, and NaN.
+            If the threshold has another shape, or is NaN.
 
         Examples
         --------
@@ -266,7 +266,7 @@ class TargetPredictions(RegressorMixin, LeaveOneOut):
     def log_predictive_density(self, X: Any, y: Any) -> Array:
         """Return the logarithm of the predictive density of new observations.
 
-        Their noise is the kernel's white noise, without `alpha` and `noise_variance`.
+        Their noise is the kernel's white noise. It does not include `alpha` or `noise_variance`.
 
         Parameters
         ----------
@@ -289,7 +289,7 @@ class TargetPredictions(RegressorMixin, LeaveOneOut):
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
         """Draw new observations from their predictive distribution, jointly over the rows.
 
-        Their noise is the kernel's white noise, without `alpha` and `noise_variance`.
+        Their noise is the kernel's white noise. It does not include `alpha` or `noise_variance`.
 
         Parameters
         ----------
@@ -329,7 +329,7 @@ class TargetPredictions(RegressorMixin, LeaveOneOut):
         Returns
         -------
         score : float
-            1 is best; 0 is the mean of y.
+            1 is the best score. 0 is the score of the mean of y.
         """
         mean = self.predict(X)
         y = _new_targets(mean, y)

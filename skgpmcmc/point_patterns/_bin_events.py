@@ -26,47 +26,51 @@ def bin_events(
 ) -> EventGrid:
     """Count events in the cells of a grid, for `MCMCCoxProcessRegressor.fit`.
 
-    ``fit(cells.X, cells.y, exposure=cells.exposure)`` makes `predict` the intensity, events
-    per unit of time, area or volume: that of the columns of the events. It does not depend on the
-    number of cells, as long as they are smaller than what the intensity changes over.
+    After ``fit(cells.X, cells.y, exposure=cells.exposure)``, `predict` is the intensity: events per
+    unit of time, area or volume. Its unit follows from the columns of the events. The intensity
+    does not depend on the number of cells, if they are smaller than the distances over which the
+    intensity changes.
 
     Parameters
     ----------
     events : array-like of shape (n_events,) or (n_events, n_axes), Series or DataFrame
-        Times, dates or coordinates, a row for each event, in any order; none at all where
-        `window` or `bins` say where to look. One column may hold dates: `numpy.datetime64`,
-        `datetime` or pandas'. Those with a time zone are converted to UTC; then all other dates
-        here, in `bins`, `window` and `origin`, need one too. Without, none may have one.
+        Times, dates or coordinates, with a row for each event, in any order. There may be no events
+        if `window` or `bins` say what was observed. One column may have dates: `numpy.datetime64`,
+        `datetime` or pandas'. Dates with a time zone are converted to UTC. If one date has a time
+        zone, all dates need one, also those in `bins`, `window` and `origin`.
     bins : int, or sequence of length n_axes of ints and of sequences of edges
-        Number of cells of equal size along each axis, or their edges, strictly increasing, dates
-        where the events are. With one axis also a sequence of edges. An event on an edge
-        counts in the cell above it, on the outer edge in the last cell.
+        Number of cells of equal size along each axis, or their edges, strictly increasing. The
+        edges are dates where the events are dates. With one axis it may be a sequence of edges. An
+        event on an edge counts in the cell above the edge. An event on the last edge counts in the
+        last cell.
     window : pair, or sequence of length n_axes of pairs and None, default=None
-        Lower and upper bound of each axis: where events would have been seen. None is the range
-        of the events, which makes the intensity somewhat too high, or the outer edges.
+        Lower and upper bound of each axis: where events would have been seen. If it is None, and
+        `bins` has edges, it is the outer edges. If there are no edges, it is the range of the
+        events, which makes the intensity somewhat too high.
     observed : array-like of the shape of the grid, or callable, default=None
-        Whether each cell was observed, or which fraction of it, from 0 to 1. Cells that were not
-        are left out, which is not the same as a count of zero. A callable takes inputs of shape
-        (n, n_axes) and returns such numbers; the fraction of a cell is their mean at some 256
-        points of it. The method ``contains_points`` of a polygon, a `matplotlib.path.Path`, is
-        one.
+        Whether each cell was observed, or the observed fraction of each cell, from 0 to 1. Cells
+        that were not observed are left out, which is not the same as a count of zero. A callable
+        takes inputs of shape (n, n_axes) and returns such numbers. The fraction of a cell is their
+        mean at about 256 points in the cell. The method ``contains_points`` of a polygon (a
+        `matplotlib.path.Path`) is such a callable.
     outside : {"raise", "drop"}, default="raise"
-        What happens to events outside the window, or in what was not observed.
+        What to do with events outside the window, or in a part that was not observed.
     unit : str, timedelta64 or timedelta, default=None
-        Of dates as inputs, and of the exposure: such as ``"365.25D"`` or ``"h"``. None is a day.
+        Unit of time in which dates become inputs, and in which the exposure is measured, such as
+        ``"365.25D"`` or ``"h"``. None means a day.
     origin : date, default=None
-        Where dates as inputs are 0. None is the lower end of the window.
+        The date whose input is 0. None means the lower end of the window.
 
     Returns
     -------
     cells : EventGrid
-        With the attributes `X`, `y` and `exposure`, and conversions from and to dates.
+        It has the attributes `X`, `y` and `exposure`, and converts from and to dates.
 
     Raises
     ------
     ValueError
-        For events outside, missing dates and numbers that are not finite, dates with a time zone
-        beside dates without, and parameters that do not fit the events or each other.
+        If events are outside, if dates are missing or numbers are not finite, if some dates have a
+        time zone and others have none, or if parameters do not fit the events or each other.
 
     Examples
     --------

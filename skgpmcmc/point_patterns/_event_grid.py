@@ -18,27 +18,28 @@ _IN_TO_INPUTS = Where(" in to_inputs", " in bin_events")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EventGrid:
-    """Events counted in the cells of a grid; what `bin_events` returns.
+    """Events counted in the cells of a grid. `bin_events` returns it.
 
     Attributes
     ----------
     X : ndarray of shape (n_cells, n_axes)
-        Centres of the cells that were observed, in the units of the events, or units of time
-        since the origin. The last column moves fastest.
+        Centres of the cells that were observed, in the units of the events. Dates are units of time
+        since the origin. The last column changes fastest from row to row.
     y : ndarray of int of shape (n_cells,)
-        Number of events in each of them.
+        Number of events in each of these cells.
     exposure : ndarray of shape (n_cells,)
-        The observed length, area or volume of each of them, in the units of the columns of X.
+        The observed length, area or volume of each of these cells, in the units of the columns of
+        X.
     events : ndarray of shape (n_events, n_axes)
         The events that are counted, as inputs, in the order in which they came.
     edges : tuple of ndarray
-        Edges of the cells along each axis, one more than there are cells.
+        Edges of the cells along each axis. There is one edge more than there are cells.
     is_observed : ndarray of bool
-        In the shape of the grid: whether any of a cell was observed.
+        In the shape of the grid: whether any part of a cell was observed.
     n_outside : int
-        Events outside the window that were left out.
+        Number of events outside the window, which were left out.
     n_unobserved : int
-        Events in what was not observed that were left out.
+        Number of events in parts that were not observed, which were left out.
 
     See Also
     --------
@@ -78,7 +79,7 @@ class EventGrid:
         Parameters
         ----------
         values : array-like of shape (n_cells, ...)
-            Such as predictions at `X`.
+            One value for each row of `X`, such as a prediction.
 
         Returns
         -------
@@ -88,7 +89,7 @@ class EventGrid:
         Raises
         ------
         ValueError
-            For another number of values than of observed cells.
+            If there are more or fewer values than observed cells.
         """
         values = as_floats("values", values)
         if values.ndim == 0 or len(values) != len(self.y):
@@ -106,8 +107,9 @@ class EventGrid:
         Parameters
         ----------
         events : array-like of shape (n_events,) or (n_events, n_axes), Series or DataFrame
-            As for `bin_events`; also one date, and dates as strings. They may lie anywhere.
-            Columns of DataFrames must have the same names in the same order.
+            As for `bin_events`. It may also be a single date, and dates may be strings. They may be
+            outside of the window. The columns of DataFrames must have the same names in the same
+            order.
 
         Returns
         -------
@@ -116,9 +118,9 @@ class EventGrid:
         Raises
         ------
         ValueError
-            For another number of columns or other names, dates where the events were numbers or
-            the other way round, a time zone where they had none or the other way round, and what
-            is not finite.
+            If there is another number of columns, or they have other names. If there are dates
+            where the events were numbers, or numbers where they were dates. If only these dates or
+            only those of the events have a time zone. If a value is not finite.
         """
         if is_scalar(events):
             events = [events]
@@ -130,18 +132,18 @@ class EventGrid:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_axes), or numbers of any other shape
-            Inputs, whose column of dates is taken; or such numbers only.
+            Inputs, of which the column with dates is used. Or only the numbers of this column.
 
         Returns
         -------
         dates : ndarray of datetime64 of shape (n_samples,), or the shape of the numbers
-            To the microsecond, without a time zone, for numpy has none; in UTC where the events
-            had one.
+            To the microsecond. They have no time zone, because numpy has none. If the events had a
+            time zone, the dates are in UTC.
 
         Raises
         ------
         ValueError
-            If the events were no dates, or X has another number of columns or other names.
+            If the events were not dates, or if X has another number of columns or other names.
         """
         axes = self._axes
         if axes.date_axis is None or axes.calendar is None:
