@@ -1,7 +1,12 @@
-"""Chains on a cluster: the same fit serially and on Dask workers, and the same draws.
+"""Chains on a cluster
+===================
+
+The same fit serially and on Dask workers, and the same draws.
 
 Starts a cluster of two worker processes on this machine; for workers on others, pass the address
 of their scheduler. Needs the `dask` extra.
+
+::
 
     python examples/dask_cluster.py [--quick] [--scheduler tcp://host:8786]
 """

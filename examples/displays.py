@@ -1,8 +1,13 @@
-"""Pictures of fitted estimators, on real data: every display, and scikit-learn's of calibration.
+"""Every ready-made picture
+========================
+
+Pictures of fitted estimators, on real data, and scikit-learn's of calibration.
 
 Fits a classifier to the three irises and to radar returns (Ionosphere), a regressor to the
 diabetes data, and Cox processes to explosions in coal mines and to redwood seedlings; draws each
 display, one PNG each.
+
+::
 
     python examples/displays.py [--quick] [--output displays]
 """

@@ -1,8 +1,13 @@
-"""Point patterns: five lines from events, as dates or as coordinates, to a picture of their rate.
+"""From events to a picture of their rate
+======================================
+
+Five lines from events, as dates or as coordinates, to a picture of their rate.
 
 Explosions in British coal mines over the calendar, and a map of redwood seedlings. `bin_events`
 counts the events in cells of known length or area, so that the rate is per unit of time or area,
 whatever the number of cells.
+
+::
 
     python examples/point_patterns.py [--quick] [--output DIRECTORY]
 """

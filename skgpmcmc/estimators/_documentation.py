@@ -68,7 +68,7 @@ verbose : int, default=0
     "fit": """\
 n_features_in_ : int
     Number of features seen by `fit`.
-feature_names_in_ : ndarray of shape (n_features_in_,)
+feature_names_in_ : ndarray of shape (`n_features_in_`,)
     Their names, where X had names.
 n_warmup_, n_draws_, n_iter_ : int
     Iterations of the warm-up of each chain, draws that were kept, and iterations in all.

@@ -1,0 +1,69 @@
+"""How the gallery runs the scripts of `examples`, and finds the pictures that they save."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+# From what a newcomer wants to see to what few need.
+ORDER = [
+    "quickstart.py",
+    "displays.py",
+    "coal_mining.py",
+    "redwoods.py",
+    "point_patterns.py",
+    "fine_grid.py",
+    "representations.py",
+    "prior_draws.py",
+    "surrogate_data.py",
+    "dask_cluster.py",
+]
+OUTPUT = Path(tempfile.mkdtemp(prefix="skgpmcmc-gallery-"))
+
+
+class Order:
+    """The key by which the gallery sorts the scripts; one that is not listed is an error.
+
+    It is asked about the parts of scripts too, which begin with an underscore and have no page.
+    """
+
+    def __init__(self, folder: str) -> None:
+        pass
+
+    def __call__(self, name: str) -> int:
+        return len(ORDER) if name.startswith("_") else ORDER.index(name)
+
+    def __repr__(self) -> str:
+        return "<Order>"
+
+
+class Arguments:
+    """The arguments that a script is run with: `--quick`, and where its pictures go."""
+
+    def __call__(self, gallery_conf: dict, script_vars: dict) -> list[str]:
+        path = Path(script_vars["src_file"])
+        folder = OUTPUT / path.stem
+        folder.mkdir(exist_ok=True)
+        source = path.read_text(encoding="utf-8")
+        if '"--output"' not in source:
+            return ["--quick"]
+        # Scripts with one picture take the name of its file, others that of a folder.
+        is_file = re.search(r'"--output", default="\w+\.png"', source)
+        return ["--quick", "--output", str(folder / f"{path.stem}.png" if is_file else folder)]
+
+    def __repr__(self) -> str:
+        return "<Arguments>"
+
+
+def pictures(block, block_vars: dict, gallery_conf: dict) -> str:
+    """Move the pictures that a script has saved to where the gallery has them; return the page's text."""
+    from sphinx_gallery.scrapers import figure_rst
+
+    name = Path(block_vars["src_file"]).stem
+    targets = []
+    for path in sorted((OUTPUT / name).glob("*.png")):
+        targets.append(next(block_vars["image_path_iterator"]))
+        shutil.move(path, targets[-1])
+    return figure_rst(targets, gallery_conf["src_dir"], f"What {name}.py draws")
