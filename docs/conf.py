@@ -48,6 +48,7 @@ default_role = "code"
 autodoc_typehints = "none"
 autodoc_member_order = "groupwise"
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 
 # Guide.
@@ -81,11 +82,16 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_math_renderer = "mathml"
+# These pages have no others below them.
+html_sidebars = {"index": [], "start": [], "how_it_works": []}
 html_theme_options = {
     "logo": {"text": project},
     "navigation_with_keys": False,
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
+    "navbar_persistent": [],
+    "navbar_end": ["search-button", "theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "header_links_before_dropdown": 7,

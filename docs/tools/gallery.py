@@ -58,7 +58,7 @@ class Arguments:
 
 
 def pictures(block, block_vars: dict, gallery_conf: dict) -> str:
-    """Move the pictures that a script has saved to where the gallery has them; return the page's text."""
+    """Move the pictures of a script to where the gallery has them; return the text that shows them."""
     from sphinx_gallery.scrapers import figure_rst
 
     name = Path(block_vars["src_file"]).stem
