@@ -75,7 +75,7 @@ def plot(model: MCMCCoxProcessRegressor, dates: np.ndarray, path: str) -> None:
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a few draws, to see that it runs")
     parser.add_argument("--output", default="coal_mining.png", help="where the picture goes")
     arguments = parser.parse_args()

@@ -28,7 +28,7 @@ from skgpmcmc.datasets import load_ionosphere
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a few draws, to see that it runs")
     parser.add_argument("--scheduler", help="address of a running scheduler")
     arguments = parser.parse_args()

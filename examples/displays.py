@@ -141,7 +141,7 @@ def draw_redwoods(settings: dict) -> dict:
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a few draws, to see that it runs")
     parser.add_argument("--output", default="displays", help="folder that the pictures go to")
     arguments = parser.parse_args()

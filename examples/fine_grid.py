@@ -116,7 +116,7 @@ def plot(survey: Survey, mean: np.ndarray, interval: np.ndarray, path: str) -> N
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="20 by 20 cells, a few draws")
     parser.add_argument("--output", default="fine_grid.png", help="where the picture goes")
     arguments = parser.parse_args()

@@ -53,7 +53,7 @@ def draw_redwoods(points: np.ndarray, path: Path, length: dict) -> None:
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a few draws, to see that it runs")
     parser.add_argument("--output", default=".", type=Path, help="directory of the pictures")
     arguments = parser.parse_args()

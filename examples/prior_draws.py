@@ -104,7 +104,7 @@ def plot(latents: np.ndarray, log_grid: np.ndarray, density: np.ndarray, path: s
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a coarser grid")
     parser.add_argument("--output", default="prior_draws.png", help="where the picture goes")
     arguments = parser.parse_args()

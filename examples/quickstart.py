@@ -132,7 +132,7 @@ def print_columns(values: np.ndarray) -> None:
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="two parts and a few draws")
     size.add_argument("--long", action="store_true", help="chains that are ten times as long")

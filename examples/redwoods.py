@@ -93,7 +93,7 @@ def plot(intensity: np.ndarray, steps: np.ndarray, points: np.ndarray, path: str
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="10 by 10 cells, a few draws")
     parser.add_argument("--output", default="redwoods.png", help="where the picture goes")
     arguments = parser.parse_args()

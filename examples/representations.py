@@ -191,7 +191,7 @@ def draw_chains(path: Path, n_draws: int) -> None:
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer states, shorter chains")
     parser.add_argument("--output", default="representations", help="folder of the pictures")
     arguments = parser.parse_args()

@@ -138,7 +138,7 @@ def plot(f: np.ndarray, g: np.ndarray, y: np.ndarray, path: str) -> None:
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer states")
     parser.add_argument("--output", default="surrogate_data.png", help="where the picture goes")
     arguments = parser.parse_args()

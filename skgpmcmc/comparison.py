@@ -92,6 +92,10 @@ def compare_models(models: Mapping[str, Any]) -> ComparisonTable:
     UserWarning
         If Pareto k says that the estimate of some row is not reliable.
 
+    See Also
+    --------
+    skgpmcmc.diagnostics.LooEstimate : The estimate for one model, what `loo` returns.
+
     Notes
     -----
     ``dse`` is the standard error of the difference of paired rows, mostly far below ``se``.

@@ -20,6 +20,8 @@ ORDER = [
     "surrogate_data.py",
     "dask_cluster.py",
 ]
+# At full length they take seconds, and their pictures are better.
+FULL = {"coal_mining.py", "prior_draws.py", "surrogate_data.py"}
 OUTPUT = Path(tempfile.mkdtemp(prefix="skgpmcmc-gallery-"))
 
 
@@ -40,25 +42,26 @@ class Order:
 
 
 class Arguments:
-    """The arguments that a script is run with: `--quick`, and where its pictures go."""
+    """The arguments that a script is run with: `--quick` for most, and where its pictures go."""
 
     def __call__(self, gallery_conf: dict, script_vars: dict) -> list[str]:
         path = Path(script_vars["src_file"])
         folder = OUTPUT / path.stem
         folder.mkdir(exist_ok=True)
+        length = [] if path.name in FULL else ["--quick"]
         source = path.read_text(encoding="utf-8")
         if '"--output"' not in source:
-            return ["--quick"]
+            return length
         # Scripts with one picture take the name of its file, others that of a folder.
         is_file = re.search(r'"--output", default="\w+\.png"', source)
-        return ["--quick", "--output", str(folder / f"{path.stem}.png" if is_file else folder)]
+        return [*length, "--output", str(folder / f"{path.stem}.png" if is_file else folder)]
 
     def __repr__(self) -> str:
         return "<Arguments>"
 
 
 def pictures(block, block_vars: dict, gallery_conf: dict) -> str:
-    """Move the pictures of a script to where the gallery has them; return the text that shows them."""
+    """Move the pictures of a script to where the gallery has them; return what shows them there."""
     from sphinx_gallery.scrapers import figure_rst
 
     name = Path(block_vars["src_file"]).stem

@@ -89,6 +89,12 @@ hyperparameter_update_ : str or callable
     ``"slice"``, ``"hmc"`` or the proposal: the one in use; ``"hmc and slice"`` if the
     trajectories of some chains failed in the warm-up.
 
+See Also
+--------
+skgpmcmc.compare_models : Rank fitted models by leaving out rows.
+skgpmcmc.displays.TraceDisplay : Look at the chains.
+skgpmcmc.displays.PredictiveDisplay : Draw predictions.
+
 References
 ----------
 .. [1] Murray and Adams (2010), Slice sampling covariance hyperparameters of latent

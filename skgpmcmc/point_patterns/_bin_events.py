@@ -68,6 +68,11 @@ def bin_events(
         For events outside, missing dates and numbers that are not finite, dates with a time zone
         beside dates without, and parameters that do not fit the events or each other.
 
+    See Also
+    --------
+    skgpmcmc.MCMCCoxProcessRegressor : Sample the rate of the events.
+    skgpmcmc.displays.IntensityDisplay : Draw it.
+
     Examples
     --------
     >>> from skgpmcmc.datasets import load_redwoods
