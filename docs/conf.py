@@ -23,7 +23,7 @@ import skgpmcmc  # noqa: E402
 
 project = "skgpmcmc"
 author = "the skgpmcmc developers"
-copyright = f"2025, {author}"
+copyright = f"2026, {author}"
 version = release = skgpmcmc.__version__
 
 extensions = [
