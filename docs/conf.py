@@ -103,4 +103,4 @@ def setup(app):
     pages.copy(ROOT, HERE)
     mathml.setup(app)
     app.connect("autodoc-skip-member", members.skip)
-    app.connect("source-read", gallery.hide_folder)
+    app.connect("source-read", gallery.mend)

@@ -21,7 +21,21 @@ ORDER = [
     "dask_cluster.py",
 ]
 # At full length they take less than half a minute of one core, and their pictures are better.
-FULL = {"coal_mining.py", "prior_draws.py", "redwoods.py", "surrogate_data.py"}
+FULL = {
+    "coal_mining.py",
+    "prior_draws.py",
+    "quickstart.py",
+    "redwoods.py",
+    "surrogate_data.py",
+}
+# What a page of the gallery has before that which the script prints.
+PRINTED = ".. rst-class:: sphx-glr-script-out"
+SHORT = """\
+.. note::
+
+   All on this page is of a short run, with ``--quick``: a few draws, to see that it works.
+
+"""
 OUTPUT = Path(__file__).resolve().parents[1] / "_build" / "pictures"
 
 
@@ -73,6 +87,11 @@ def pictures(block, block_vars: dict, gallery_conf: dict) -> str:
     return figure_rst(targets, gallery_conf["src_dir"], f"What {name}.py draws")
 
 
-def hide_folder(app, page: str, content: list[str]) -> None:
-    """Leave out of what scripts print that their pictures went to a folder of the build."""
+def mend(app, page: str, content: list[str]) -> None:
+    """Say on a script's page that its run was short, and leave out the folder of its pictures."""
+    folder, _, name = page.partition("/")
+    if folder != "gallery":
+        return
     content[0] = content[0].replace(f"{OUTPUT}{os.sep}", "")
+    if f"{name}.py" in ORDER and f"{name}.py" not in FULL:
+        content[0] = content[0].replace(PRINTED, SHORT + PRINTED, 1)
