@@ -59,7 +59,9 @@ myst_heading_anchors = 4
 sphinx_gallery_conf = {
     "examples_dirs": str(ROOT / "examples"),
     "gallery_dirs": "gallery",
-    "filename_pattern": r"\.py$",
+    # A cluster's workers print of their own, and nothing that a page needs: its source is enough.
+    "filename_pattern": r"(?<!dask_cluster)\.py$",
+    "default_thumb_file": str(ROOT / "examples" / "pictures" / "trace_coal_mining.png"),
     "ignore_pattern": "^_",
     "within_subsection_order": gallery.Order,
     "image_scrapers": (gallery.pictures,),

@@ -28,8 +28,10 @@ FULL = {
     "redwoods.py",
     "surrogate_data.py",
 }
-# What a page of the gallery has before that which the script prints.
-PRINTED = ".. rst-class:: sphx-glr-script-out"
+# Where the pictures of a page of the gallery begin, or what the script prints.
+RESULTS = re.compile(
+    r"^\.\. (?=image-sg|rst-class:: sphx-glr-(horizontal|script-out))", re.MULTILINE
+)
 SHORT = """\
 .. note::
 
@@ -94,4 +96,4 @@ def mend(app, page: str, content: list[str]) -> None:
         return
     content[0] = content[0].replace(f"{OUTPUT}{os.sep}", "")
     if f"{name}.py" in ORDER and f"{name}.py" not in FULL:
-        content[0] = content[0].replace(PRINTED, SHORT + PRINTED, 1)
+        content[0] = RESULTS.sub(SHORT + ".. ", content[0], count=1)

@@ -38,9 +38,9 @@ class Page(HTMLParser):
 
 def faults(folder: Path) -> list[str]:
     """Describe every link that leads nowhere, and everything that is loaded from elsewhere."""
-    pages = {
-        path: Page(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.html"))
-    }
+    # The theme's own templates lie among its files.
+    paths = sorted(set(folder.rglob("*.html")) - set((folder / "_static").rglob("*.html")))
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in paths}
     found = []
     for path, page in pages.items():
         here = path.relative_to(folder)
