@@ -1,8 +1,13 @@
-"""Explosions in British coal mines, 1851 to 1962: a rate that changed, with its uncertainty.
+"""A rate over time
+================
+
+Explosions in British coal mines, 1851 to 1962: a rate that changed, with its uncertainty.
 
 Counts in 112 bins of 365 days are Poisson with a log rate that is a Gaussian process; its
 variance, length scale and mean are sampled too. Prints the convergence diagnostics and the rate
 in a few years; saves a picture of the rate with its 50 and 90 % intervals.
+
+::
 
     python examples/coal_mining.py [--quick] [--output coal_mining.png]
 """
@@ -70,7 +75,7 @@ def plot(model: MCMCCoxProcessRegressor, dates: np.ndarray, path: str) -> None:
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a few draws, to see that it runs")
     parser.add_argument("--output", default="coal_mining.png", help="where the picture goes")
     arguments = parser.parse_args()

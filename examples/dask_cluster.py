@@ -1,7 +1,12 @@
-"""Chains on a cluster: the same fit serially and on Dask workers, and the same draws.
+"""Chains on a cluster
+===================
+
+The same fit serially and on Dask workers, and the same draws.
 
 Starts a cluster of two worker processes on this machine; for workers on others, pass the address
 of their scheduler. Needs the `dask` extra.
+
+::
 
     python examples/dask_cluster.py [--quick] [--scheduler tcp://host:8786]
 """
@@ -23,7 +28,7 @@ from skgpmcmc.datasets import load_ionosphere
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a few draws, to see that it runs")
     parser.add_argument("--scheduler", help="address of a running scheduler")
     arguments = parser.parse_args()

@@ -1,8 +1,13 @@
-"""Pictures of fitted estimators, on real data: every display, and scikit-learn's of calibration.
+"""Every ready-made picture
+========================
+
+Pictures of fitted estimators, on real data, and scikit-learn's of calibration.
 
 Fits a classifier to the three irises and to radar returns (Ionosphere), a regressor to the
 diabetes data, and Cox processes to explosions in coal mines and to redwood seedlings; draws each
 display, one PNG each.
+
+::
 
     python examples/displays.py [--quick] [--output displays]
 """
@@ -136,7 +141,7 @@ def draw_redwoods(settings: dict) -> dict:
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a few draws, to see that it runs")
     parser.add_argument("--output", default="displays", help="folder that the pictures go to")
     arguments = parser.parse_args()

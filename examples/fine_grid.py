@@ -1,10 +1,15 @@
-"""A fine grid: the intensity of simulated events in 100 by 100 cells, some of them not surveyed.
+"""A map of 10,000 cells
+=====================
+
+The intensity of simulated events in 100 by 100 cells, some of them not surveyed.
 
 The log intensity is a Gaussian process whose variance, two length scales and mean are sampled
 along with its 10,000 values. The cells form a grid, so that the covariance is a Kronecker product
 and no matrix of 10,000 by 10,000 numbers is needed: dense ones would take hours. Cells that were
 not surveyed are simply left out of the data; the model fills them in, with more uncertainty the
 further away the data are.
+
+::
 
     python examples/fine_grid.py [--quick] [--output fine_grid.png]
 """
@@ -111,7 +116,7 @@ def plot(survey: Survey, mean: np.ndarray, interval: np.ndarray, path: str) -> N
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="20 by 20 cells, a few draws")
     parser.add_argument("--output", default="fine_grid.png", help="where the picture goes")
     arguments = parser.parse_args()

@@ -1,8 +1,13 @@
-"""Point patterns: five lines from events, as dates or as coordinates, to a picture of their rate.
+"""From events to a picture of their rate
+======================================
+
+Five lines from events, as dates or as coordinates, to a picture of their rate.
 
 Explosions in British coal mines over the calendar, and a map of redwood seedlings. `bin_events`
 counts the events in cells of known length or area, so that the rate is per unit of time or area,
 whatever the number of cells.
+
+::
 
     python examples/point_patterns.py [--quick] [--output DIRECTORY]
 """
@@ -48,7 +53,7 @@ def draw_redwoods(points: np.ndarray, path: Path, length: dict) -> None:
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a few draws, to see that it runs")
     parser.add_argument("--output", default=".", type=Path, help="directory of the pictures")
     arguments = parser.parse_args()

@@ -1,4 +1,7 @@
-"""Why a fixed latent function pins the length scale: Figure 1 of Murray and Adams (2010).
+"""Why a fixed latent function pins the length scale
+=================================================
+
+Figure 1 of Murray and Adams (2010).
 
 Draws one whitened variable nu and makes of it a latent function f = L nu, L L' = Sigma, for
 each of three length scales (equation 5). Then computes, on a grid, the posterior of the
@@ -6,6 +9,8 @@ length scale given each f, N(f; 0, Sigma) p(l), with a log-uniform prior (equati
 that holds f while it updates the length scale cannot step further than about the width of
 these peaks, whatever the data say; the widths are printed. The paper does not state its
 length scales and inputs; these are ours.
+
+::
 
     python examples/prior_draws.py [--quick] [--output prior_draws.png]
 """
@@ -99,7 +104,7 @@ def plot(latents: np.ndarray, log_grid: np.ndarray, density: np.ndarray, path: s
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a coarser grid")
     parser.add_argument("--output", default="prior_draws.png", help="where the picture goes")
     arguments = parser.parse_args()

@@ -1,4 +1,7 @@
-"""Radar returns (Ionosphere): what is gained by integrating the hyperparameters out.
+"""What is gained by integrating the hyperparameters out
+=====================================================
+
+A comparison on radar returns (Ionosphere).
 
 351 returns with 34 columns are cut into six parts. The models learn from one part, 58 or 59 rows,
 and predict the other five; each part has its turn. The same Gaussian process (GP) has its
@@ -16,6 +19,8 @@ What to keep in mind:
 - The chains are too short to tell single length scales, and fit warns of it (hidden below). For
   these predictions they do: `--long`, ten times as long, changes the mean log loss by a few
   thousandths, a thirtieth of the gain.
+
+::
 
     python examples/quickstart.py [--quick | --long] [--output quickstart.png]
 """
@@ -127,7 +132,7 @@ def print_columns(values: np.ndarray) -> None:
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="two parts and a few draws")
     size.add_argument("--long", action="store_true", help="chains that are ten times as long")

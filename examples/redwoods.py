@@ -1,10 +1,15 @@
-"""Redwood seedlings: a map of their intensity, and of where it surely differs from a constant.
+"""A map of a rate, with its uncertainty
+=====================================
+
+Redwood seedlings: their intensity, and where it surely differs from a constant.
 
 Counts in 20 by 20 cells of the unit square are Poisson with a log intensity that is a Gaussian
 process; its variance, two length scales and mean are sampled too. The grid is coarser than the
 25 by 25 cells of Murray and Adams (2010) to stay within a minute: the time grows with the cube of
 the number of cells. The length scales come out at about one cell's side, and shorter on finer
 grids: the trees cluster more closely than the cells resolve.
+
+::
 
     python examples/redwoods.py [--quick] [--output redwoods.png]
 """
@@ -88,7 +93,7 @@ def plot(intensity: np.ndarray, steps: np.ndarray, points: np.ndarray, path: str
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="10 by 10 cells, a few draws")
     parser.add_argument("--output", default="redwoods.png", help="where the picture goes")
     arguments = parser.parse_args()

@@ -1,4 +1,7 @@
-"""What a new length scale does to the latent function: Figure 2 of Murray and Adams (2010).
+"""What a new length scale does to the latent function
+===================================================
+
+Figure 2 of Murray and Adams (2010).
 
 Observations with Gaussian noise, and a chain whose current state (length scale 0.3, f) follows
 them; the length scale 1.5 is proposed. What becomes of f depends on what is held fixed:
@@ -11,6 +14,8 @@ them; the length scale 1.5 is proposed. What becomes of f depends on what is hel
   noise of the observations): f becomes smooth, and stays near where it was.
 
 Draws the picture, and prints how often each proposal would be accepted.
+
+::
 
     python examples/surrogate_data.py [--quick] [--output surrogate_data.png]
 """
@@ -133,7 +138,7 @@ def plot(f: np.ndarray, g: np.ndarray, y: np.ndarray, path: str) -> None:
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer states")
     parser.add_argument("--output", default="surrogate_data.png", help="where the picture goes")
     arguments = parser.parse_args()

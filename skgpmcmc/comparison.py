@@ -108,6 +108,10 @@ def compare_models(models: Mapping[str, Any]) -> ComparisonTable:
         If Pareto k says that the estimate of some row is not reliable, and if the chains of some
         models have not converged.
 
+    See Also
+    --------
+    skgpmcmc.diagnostics.LooEstimate : The estimate for one model, what `loo` returns.
+
     Notes
     -----
     ``dse`` is the standard error of the difference of paired rows, mostly far below ``se``.

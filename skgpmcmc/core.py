@@ -80,6 +80,10 @@ def predict_latent(
     TypeError
         For anything but a model and a trace.
 
+    See Also
+    --------
+    predict_mean : The expectation of new observations.
+
     Examples
     --------
     >>> import numpy as np
@@ -109,11 +113,17 @@ def predict_log_density(
 
     Parameters
     ----------
-    model, trace, X, max_draws
-        As for `predict_latent`.
+    model : LatentGaussianModel
+        What was sampled.
+    trace : Trace
+        Its draws.
+    X : array-like of shape (n_samples, n_features)
+        New inputs.
     y : array-like of shape (n_samples,)
         New observations.
-    **per_row
+    max_draws : int, default=200
+        Draws, evenly spread, that are averaged over.
+    **per_row : dict
         What else belongs to new rows, by the names in the likelihood's ``per_observation``, such
         as ``exposure=2.0``: a number, or one for each row.
 
@@ -126,6 +136,10 @@ def predict_log_density(
     ------
     ValueError, TypeError
         As by `predict_latent`, and for values of new rows that are missing or not known.
+
+    See Also
+    --------
+    predict_quantiles : Quantiles of new observations.
 
     Examples
     --------
@@ -154,12 +168,18 @@ def predict_quantiles(
 
     Parameters
     ----------
-    model, trace, X, max_draws
-        As for `predict_latent`. A likelihood that defines `pointwise` alone takes some seconds
-        for each row of X; fewer draws take less.
+    model : LatentGaussianModel
+        What was sampled.
+    trace : Trace
+        Its draws.
+    X : array-like of shape (n_samples, n_features)
+        New inputs.
     quantiles : array-like of shape (n_quantiles,)
         Probabilities in [0, 1].
-    **per_row
+    max_draws : int, default=200
+        Draws, evenly spread, that are averaged over. A likelihood that defines `pointwise` alone
+        takes some seconds for each row of X; fewer draws take less.
+    **per_row : dict
         As for `predict_log_density`.
 
     Returns
@@ -171,6 +191,11 @@ def predict_quantiles(
     ------
     ValueError, TypeError
         As by `predict_log_density`.
+
+    See Also
+    --------
+    predict_mean : Their expectation.
+    predict_samples : Draws of them.
 
     Examples
     --------
@@ -190,19 +215,31 @@ def predict_mean(
 
     Parameters
     ----------
-    model, trace, X, max_draws
-        As for `predict_latent`.
-    **per_row
+    model : LatentGaussianModel
+        What was sampled.
+    trace : Trace
+        Its draws.
+    X : array-like of shape (n_samples, n_features)
+        New inputs.
+    max_draws : int, default=200
+        Draws, evenly spread, that are averaged over.
+    **per_row : dict
         As for `predict_log_density`.
 
     Returns
     -------
     mean : ndarray of shape (n_samples,)
+        Averaged over the draws.
 
     Raises
     ------
     ValueError, TypeError
         As by `predict_log_density`.
+
+    See Also
+    --------
+    predict_latent : The latent function.
+    predict_quantiles : Quantiles of new observations.
 
     Examples
     --------
@@ -249,18 +286,25 @@ def predict_samples(
 
     Parameters
     ----------
-    model, trace, X, max_draws
-        As for `predict_latent`.
+    model : LatentGaussianModel
+        What was sampled.
+    trace : Trace
+        Its draws.
+    X : array-like of shape (n_rows, n_features)
+        New inputs.
     n_samples : int, default=1
         Number of draws for each row.
     random_state : int, RandomState instance or None, default=None
         Determines the draws.
-    **per_row
+    max_draws : int, default=200
+        Draws, evenly spread, that new observations are drawn given.
+    **per_row : dict
         As for `predict_log_density`.
 
     Returns
     -------
     y : ndarray of shape (n_rows, n_samples)
+        A row for each row of X.
 
     Raises
     ------
@@ -268,6 +312,11 @@ def predict_samples(
         If the likelihood does not define how to draw.
     ValueError, TypeError
         As by `predict_log_density`.
+
+    See Also
+    --------
+    predict_quantiles : Quantiles of new observations.
+    predict_latent : The latent function.
 
     Examples
     --------

@@ -46,6 +46,11 @@ def greedy_points(kernel: Kernel, X: Any, n_points: int, tolerance: float = 1e-6
     points : array-like
         Rows of X, in the order in which they were chosen.
 
+    See Also
+    --------
+    skgpmcmc.core.certificate : What inducing points lose.
+    skgpmcmc.core.LowRankStructure : The structure of a model with inducing points.
+
     Examples
     --------
     >>> import numpy as np
@@ -156,6 +161,10 @@ def certificate(
     -------
     certificate : Certificate
         NaN where a covariance has no root.
+
+    See Also
+    --------
+    skgpmcmc.core.greedy_points : Choose inducing points.
     """
     size = len(theta), len(X)
     data = np.broadcast_to(noise, size), np.broadcast_to(deviation, size)

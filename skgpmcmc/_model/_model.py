@@ -88,6 +88,11 @@ class LatentGaussianModel:
         For anything that is no kernel or no likelihood, and for a likelihood whose methods do not
         take ``(latent, params)``.
 
+    See Also
+    --------
+    skgpmcmc.core.run_chains : Sample a model.
+    skgpmcmc.likelihoods.Likelihood : What a likelihood of your own derives from.
+
     Examples
     --------
     >>> from scipy import stats

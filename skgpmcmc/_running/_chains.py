@@ -70,6 +70,11 @@ def run_chains(
     MissingCapabilityError
         If likelihood and representation do not go together.
 
+    See Also
+    --------
+    skgpmcmc.core.SamplerSettings : How a chain runs.
+    skgpmcmc.core.predict_mean : Predict with the draws.
+
     Examples
     --------
     >>> import numpy as np

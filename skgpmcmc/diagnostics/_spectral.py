@@ -28,6 +28,10 @@ def ess_spectral(draws: ArrayLike) -> float:
     ValueError
         If `draws` has other than one or two dimensions.
 
+    See Also
+    --------
+    ess_bulk : The one that rank-normalises the draws.
+
     Notes
     -----
     The spectral density comes from an autoregressive model. It is fitted by Yule-Walker to the

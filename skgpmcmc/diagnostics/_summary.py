@@ -179,6 +179,11 @@ def summarize(draws_by_name: Mapping[str, ArrayLike]) -> SummaryTable:
     ValueError
         If an array has other than one to three dimensions.
 
+    See Also
+    --------
+    rhat : Do the chains agree?
+    ess_bulk : Effective sample size.
+
     Notes
     -----
     Vehtari et al. (2021) recommend these numbers for reports. The last four entries are what

@@ -96,6 +96,11 @@ def rhat(draws: ArrayLike) -> float:
     ValueError
         If `draws` has other than one or two dimensions.
 
+    See Also
+    --------
+    ess_bulk : Effective sample size.
+    summarize : A table of all diagnostics.
+
     Notes
     -----
     Vehtari et al. (2021), rank-normalised and folded split R-hat; ``posterior::rhat`` in R.
@@ -136,6 +141,11 @@ def ess_bulk(draws: ArrayLike) -> float:
     ValueError
         If `draws` has other than one or two dimensions.
 
+    See Also
+    --------
+    ess_tail : The same for the tails.
+    ess_spectral : The one that Murray and Adams (2010) report.
+
     Notes
     -----
     Vehtari et al. (2021), bulk effective sample size; ``posterior::ess_bulk`` in R.
@@ -172,6 +182,10 @@ def ess_tail(draws: ArrayLike) -> float:
     ------
     ValueError
         If `draws` has other than one or two dimensions.
+
+    See Also
+    --------
+    ess_bulk : The same for the middle of the distribution.
 
     Notes
     -----
@@ -301,6 +315,10 @@ def ess_mean(draws: ArrayLike) -> float:
     ValueError
         If `draws` has other than one or two dimensions.
 
+    See Also
+    --------
+    mcse_mean : The standard error of the mean.
+
     Notes
     -----
     Vehtari et al. (2021), effective sample size; ``posterior::ess_mean`` in R.
@@ -336,6 +354,10 @@ def mcse_mean(draws: ArrayLike) -> float:
     ------
     ValueError
         If `draws` has other than one or two dimensions.
+
+    See Also
+    --------
+    ess_mean : Effective sample size for the mean.
 
     Notes
     -----

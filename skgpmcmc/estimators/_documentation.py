@@ -71,7 +71,7 @@ verbose : int, default=0
     "fit": """\
 n_features_in_ : int
     Number of features seen by `fit`.
-feature_names_in_ : ndarray of shape (n_features_in_,)
+feature_names_in_ : ndarray of shape (`n_features_in_`,)
     Their names, where X had names.
 n_warmup_, n_draws_, n_iter_ : int
     For each chain: iterations of the warm-up, draws that were kept, and all iterations.
@@ -91,6 +91,12 @@ representation_ : str or float
 hyperparameter_update_ : str or callable
     The update in use: ``"slice"``, ``"hmc"`` or the proposal. It is ``"hmc and slice"`` if
     the trajectories of some chains failed in the warm-up.
+
+See Also
+--------
+skgpmcmc.compare_models : Rank fitted models by leaving out rows.
+skgpmcmc.displays.TraceDisplay : Look at the chains.
+skgpmcmc.displays.PredictiveDisplay : Draw predictions.
 
 References
 ----------

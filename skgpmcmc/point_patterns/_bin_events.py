@@ -72,6 +72,11 @@ def bin_events(
         If events are outside, if dates are missing or numbers are not finite, if some dates have a
         time zone and others have none, or if parameters do not fit the events or each other.
 
+    See Also
+    --------
+    skgpmcmc.MCMCCoxProcessRegressor : Sample the rate of the events.
+    skgpmcmc.displays.IntensityDisplay : Draw it.
+
     Examples
     --------
     >>> from skgpmcmc.datasets import load_redwoods

@@ -70,6 +70,10 @@ def elliptical_slice_step(
     result : EllipticalResult
         New point and what led to it.
 
+    See Also
+    --------
+    slice_step : For single variables with any density.
+
     References
     ----------
     Murray, Adams and MacKay (2010), Elliptical slice sampling, Figure 2.

@@ -90,6 +90,10 @@ def hamiltonian_step(
     result : HamiltonianResult
         New point, the probability of acceptance, and whether it moved.
 
+    See Also
+    --------
+    HamiltonianTuner : Find step sizes in the warm-up.
+
     References
     ----------
     Neal (2011), MCMC using Hamiltonian dynamics, Figure 2; for elements that turn, Shahbaba, Lan,
@@ -166,6 +170,10 @@ class HamiltonianTuner:
         Trajectories since the metric changed.
     acceptance : float
         Their mean probability of acceptance, the last ten or so counted most.
+
+    See Also
+    --------
+    hamiltonian_step : The update that uses them.
 
     References
     ----------

@@ -55,6 +55,10 @@ def metropolis_step(
     ValueError
         If the proposal does not return a vector of the same shape and a number.
 
+    See Also
+    --------
+    RandomWalk : A proposal.
+
     Examples
     --------
     >>> import numpy as np
@@ -150,6 +154,10 @@ class RandomWalk:
     ------
     ValueError
         If one is not positive and finite.
+
+    See Also
+    --------
+    metropolis_step : The update that uses it.
 
     Examples
     --------

@@ -73,6 +73,11 @@ def slice_step(
     result : StepResult
         New point, its log density, the evaluations used, and whether it moved.
 
+    See Also
+    --------
+    WidthAdapter : Find the width in the warm-up.
+    elliptical_slice_step : For variables with a normal prior.
+
     References
     ----------
     Murray and Adams (2010), Algorithm 4; Neal (2003), Figures 3 and 5.

@@ -128,10 +128,19 @@ def module_cycle(graph: dict[str, set[str]]) -> list[str]:
 
 def project_text_files() -> list[Path]:
     """The project's own text files; virtual environments and build output are not searched."""
-    patterns = ["*.md", "*.toml", "*.yaml", ".*.yaml", ".ci/run"]
-    folders = [PACKAGE, "tests", "examples", "benchmarks", "docs"]
-    extensions = ["py", "md", "rst", "toml", "yaml", "json"]
+    patterns = ["*.md", "*.cff", "*.toml", "*.yaml", ".*.yaml", ".ci/run"]
+    folders = [
+        PACKAGE,
+        "tests",
+        "examples",
+        "benchmarks",
+        "docs/_static",
+        "docs/_templates",
+        "docs/tools",
+    ]
+    extensions = ["py", "md", "rst", "txt", "css", "toml", "yaml", "json"]
     patterns += [f"{folder}/**/*.{extension}" for folder in folders for extension in extensions]
+    patterns += [f"docs/*.{extension}" for extension in extensions]
     return sorted({path for pattern in patterns for path in ROOT.glob(pattern)})
 
 

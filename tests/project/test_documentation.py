@@ -1,4 +1,4 @@
-"""The Python code of the README and of the guide runs, one block after the other."""
+"""The Python code of the README, the guide and the site runs, one block after the other."""
 
 import re
 import warnings
@@ -12,6 +12,7 @@ import skgpmcmc
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 GUIDE = sorted((ROOT / "examples" / "guide").glob("*.md"))
+SITE = [ROOT / "docs" / "start.md", ROOT / "docs" / "migration.md"]
 ESTIMATORS = (
     skgpmcmc.MCMCGaussianProcessClassifier,
     skgpmcmc.MCMCGaussianProcessRegressor,
@@ -52,7 +53,7 @@ def test_readme_code_runs(capsys):
 
 
 @pytest.mark.second_stage
-@pytest.mark.parametrize("page", GUIDE, ids=lambda path: path.stem)
+@pytest.mark.parametrize("page", [*GUIDE, *SITE], ids=lambda path: path.stem)
 def test_guide_code_runs(page, monkeypatch):
     # The pages have the default settings, as a reader would; here the defaults are short.
     for estimator in ESTIMATORS:
