@@ -32,6 +32,7 @@ from ._low_rank_structure import LowRankStructure
 from ._memory import grid_memory, working_memory
 from ._stationary import StationaryCovariance
 from ._structure import CovarianceStructure
+from ._summands import Summand, summands_of
 
 __all__ = [
     "POINT_JITTER",
@@ -61,6 +62,7 @@ __all__ = [
     "PseudoPosteriorFactory",
     "PseudoPosteriorWithVariances",
     "StationaryCovariance",
+    "Summand",
     "certificate",
     "check_hyperparameters",
     "check_kernel",
@@ -75,6 +77,7 @@ __all__ = [
     "root_of_points",
     "separable_form",
     "split_white_noise",
+    "summands_of",
     "variance_left",
     "variances",
     "working_memory",

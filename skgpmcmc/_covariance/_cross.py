@@ -56,6 +56,10 @@ class CrossCovariance:
         """Return the variances of the latent function at new inputs."""
         return variances(self.kernel, new)
 
+    def among(self, new: Any) -> Array:
+        """Return the covariances of the latent function at new inputs."""
+        return covariances(self.kernel, new)
+
 
 class StationaryCrossCovariance(CrossCovariance):
     """Covariances of a kernel that has a fast path.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self
@@ -9,16 +10,18 @@ from typing import Any, Self
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 from sklearn.gaussian_process.kernels import Kernel
 
 from .. import _linalg
 from .._checks import check_whole
-from .._covariance import CrossCovariances, covariances
+from .._covariance import CrossCovariances, Summand, covariances, summands_of
 from .._covariance._memory import check_prediction_memory
 from .._linalg import Array, blas_threads, slices
 from ..likelihoods import Likelihood
 from ..trace import Trace
 from ._conditional import Conditional
+from ._views import MeanOffset, Part, WholeFunction
 
 # Rows of X are taken in chunks whose largest arrays fit in this many bytes.
 CHUNK_BYTES = 2**26
@@ -81,6 +84,7 @@ class PosteriorDraws:
         self._noise = noise
         self._jitter = jitter
         self._known: dict[int, Conditional] = {}
+        self._view = WholeFunction(kernel)
 
     @functools.cached_property
     def _cross(self) -> CrossCovariances:
@@ -123,6 +127,29 @@ class PosteriorDraws:
 
     def __len__(self) -> int:
         return len(self.theta)
+
+    def part(self, summand: Summand, has_offset: bool = False) -> Self:
+        """Return the same draws, to predict a part of f from.
+
+        Parameters
+        ----------
+        summand : Summand
+            Of the kernel.
+        has_offset : bool
+            Whether the mean offset belongs to the part.
+        """
+        is_all = len(summands_of(summand.kernel)) == len(summands_of(self._kernel))
+        return self._seen_as(Part(summand, self._X, has_offset, is_all))
+
+    def _seen_as(self, view: WholeFunction) -> Self:
+        """Return the same draws; what is made of them once is shared."""
+        other = copy.copy(self)
+        other._view = view
+        return other
+
+    def mean_offset(self) -> MeanOffset:
+        """Return the mean offset as a part of f."""
+        return MeanOffset(self._mean)
 
     @staticmethod
     def numbers_of_draw(X: Any) -> int:
@@ -206,7 +233,7 @@ class PosteriorDraws:
         with np.errstate(over="ignore", invalid="ignore"):
             given = self._given(draw)
             cross = given.project(X, mean)
-            covariance = covariances(given.cross.kernel, X) - cross.T @ cross
+            covariance = given.cross.among(X) - cross.T @ cross
         for part in (np.diagonal(covariance), covariance):  # the row at fault, if it is one
             _check_no_overflow(self._kernel, 0, mean, part)
         return mean, covariance
@@ -263,6 +290,20 @@ class PosteriorDraws:
         normal = rng.standard_normal((len(X), n))
         return mean[:, np.newaxis] + _square_root(covariance) @ normal
 
+    def sample_parts(
+        self, parts: Sequence[Self], X: Any, draw: int, n: int, rng: np.random.RandomState
+    ) -> Array:
+        """Draw n functions of each part, all parts and rows together: (n_parts, n_rows, n)."""
+        mean = np.empty((len(parts), len(X)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            each = [part._given(draw) for part in parts]
+            cross = np.hstack([one.project(X, row) for one, row in zip(each, mean, strict=True)])
+            covariance = block_diag(*(one.cross.among(X) for one in each)) - cross.T @ cross
+        _check_no_overflow(self._kernel, 0, mean, *np.split(covariance, len(parts), axis=1))
+        normal = rng.standard_normal((mean.size, n))
+        deviations = _square_root(covariance) @ normal
+        return mean[:, :, np.newaxis] + deviations.reshape(*mean.shape, n)
+
     def _given(self, draw: int) -> Conditional:
         """Return the distribution of f given one draw; of the first ones it is kept."""
         given = self._known.get(draw)
@@ -271,7 +312,7 @@ class PosteriorDraws:
             n_kept = CACHE_BYTES // (8 * self.numbers_of_draw(self._X))
             if draw < n_kept:
                 self._known[draw] = given
-        return given
+        return self._view.given(given, self.theta[draw], self._mean[draw])
 
     def _condition_on(self, draw: int) -> Conditional:
         cross = self._cross.at(self.theta[draw, : self._kernel.n_dims])

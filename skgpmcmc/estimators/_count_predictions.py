@@ -17,6 +17,7 @@ from .._prediction._dense import sample_latent
 from ..likelihoods._checks import check_counts, check_quantiles
 from ..likelihoods._counts import expected_counts
 from ..likelihoods.predictive._mixtures import normal_quantiles
+from ._components import ComponentPredictions
 from ._documentation import with_shared_documentation
 from ._inputs import (
     check_sample_weight,
@@ -24,11 +25,10 @@ from ._inputs import (
     interval_ends,
     new_vector,
 )
-from ._leave_one_out import LeaveOneOut
 from ._rates import check_exposure, check_possible, deviance_reduction
 
 
-class CountPredictions(RegressorMixin, LeaveOneOut):
+class CountPredictions(RegressorMixin, ComponentPredictions):
     """What a fitted Cox process predicts; not for direct use."""
 
     # Set by fit. The last two are the rate of all its rows, and their mean deviance from it.
