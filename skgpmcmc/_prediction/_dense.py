@@ -147,6 +147,16 @@ class PosteriorDraws:
         other._view = view
         return other
 
+    def spread(self, n_most: int) -> Self:
+        """Return at most so many of the draws, evenly spread."""
+        which = _evenly_spaced(len(self), n_most)
+        other = copy.copy(self)
+        other.theta, other._mean = self.theta[which], self._mean[which]
+        other._values = self._values[which]
+        other._noise = None if self._noise is None else self._noise[which]
+        other._known = {}
+        return other
+
     def mean_offset(self) -> MeanOffset:
         """Return the mean offset as a part of f."""
         return MeanOffset(self._mean)
@@ -345,8 +355,11 @@ class PosteriorDraws:
 def evenly_spaced_draws(trace: Trace, max_draws: int) -> NDArray[Any]:
     """Return which draws of all chains to use: at most `max_draws`, evenly spread."""
     check_whole("max_prediction_draws", max_draws, 1)  # it may be set after fit
-    total = trace.n_chains * trace.n_draws
-    return np.unique(np.linspace(0, total - 1, min(max_draws, total)).round().astype(int))
+    return _evenly_spaced(trace.n_chains * trace.n_draws, max_draws)
+
+
+def _evenly_spaced(total: int, n_most: int) -> NDArray[Any]:
+    return np.unique(np.linspace(0, total - 1, min(n_most, total)).round().astype(int))
 
 
 def likelihood_params(trace: Trace, max_draws: int) -> Array:

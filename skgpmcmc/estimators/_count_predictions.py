@@ -17,7 +17,6 @@ from .._prediction._dense import sample_latent
 from ..likelihoods._checks import check_counts, check_quantiles
 from ..likelihoods._counts import expected_counts
 from ..likelihoods.predictive._mixtures import normal_quantiles
-from ._components import ComponentPredictions
 from ._documentation import with_shared_documentation
 from ._inputs import (
     check_sample_weight,
@@ -26,9 +25,10 @@ from ._inputs import (
     new_vector,
 )
 from ._rates import check_exposure, check_possible, deviance_reduction
+from ._shares import VarianceShares
 
 
-class CountPredictions(RegressorMixin, ComponentPredictions):
+class CountPredictions(RegressorMixin, VarianceShares):
     """What a fitted Cox process predicts; not for direct use."""
 
     # Set by fit. The last two are the rate of all its rows, and their mean deviance from it.

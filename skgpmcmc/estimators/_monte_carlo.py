@@ -14,7 +14,12 @@ _MOST_ROWS = 50
 
 def spread_rows(X: Any) -> Any:
     """Return at most 50 rows, evenly spread."""
-    which = np.linspace(0, len(X) - 1, min(len(X), _MOST_ROWS)).round().astype(int)
+    return spread(X, _MOST_ROWS)
+
+
+def spread(X: Any, n_most: int) -> Any:
+    """Return at most so many rows, evenly spread."""
+    which = np.linspace(0, len(X) - 1, min(len(X), n_most)).round().astype(int)
     return X[which] if isinstance(X, np.ndarray) else [X[row] for row in which]
 
 

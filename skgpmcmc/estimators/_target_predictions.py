@@ -18,7 +18,6 @@ from .._prediction._dense import PosteriorDraws, check_covariance_memory, sample
 from .._prediction._registry import predictions_of
 from ..likelihoods._checks import as_floats, check_quantiles
 from ..representations import is_usable
-from ._components import ComponentPredictions
 from ._documentation import with_shared_documentation
 from ._inputs import (
     check_sample_weight,
@@ -27,9 +26,10 @@ from ._inputs import (
     new_vector,
 )
 from ._latent_predictions import check_one_uncertainty
+from ._shares import VarianceShares
 
 
-class TargetPredictions(RegressorMixin, ComponentPredictions):
+class TargetPredictions(RegressorMixin, VarianceShares):
     """What a fitted regressor predicts; not for direct use."""
 
     # Set by fit: the units in which the model is fitted, and the kernel's white noise.
