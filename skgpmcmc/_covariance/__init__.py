@@ -9,9 +9,10 @@ from ._base import (
     PosteriorCoordinates,
     PseudoPosteriorWithVariances,
 )
-from ._cross import CrossCovariance, CrossCovariances
+from ._cross import AverageCovariance, CentredCovariance, CrossCovariance, CrossCovariances
 from ._dense import DenseCovariance, KernelCovariance
 from ._dense_structure import DenseStructure, make_covariance
+from ._derivatives import DerivativeCovariance, check_differentiable
 from ._factor import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
 from ._grid import GridCovariance, GridStructure, separable_form
 from ._grid_factor import GridFactor, GridPseudoPosterior, GridPseudoPosteriorFactory
@@ -37,6 +38,8 @@ from ._summands import Summand, summands_of
 __all__ = [
     "POINT_JITTER",
     "AnyPseudoPosterior",
+    "AverageCovariance",
+    "CentredCovariance",
     "Certificate",
     "CholeskyFactor",
     "Covariance",
@@ -45,6 +48,7 @@ __all__ = [
     "CrossCovariances",
     "DenseCovariance",
     "DenseStructure",
+    "DerivativeCovariance",
     "Factor",
     "GridCovariance",
     "GridFactor",
@@ -64,6 +68,7 @@ __all__ = [
     "StationaryCovariance",
     "Summand",
     "certificate",
+    "check_differentiable",
     "check_hyperparameters",
     "check_kernel",
     "check_kernel_call",

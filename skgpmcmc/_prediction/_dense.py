@@ -21,7 +21,7 @@ from .._linalg import Array, blas_threads, slices
 from ..likelihoods import Likelihood
 from ..trace import Trace
 from ._conditional import Conditional
-from ._views import MeanOffset, Part, WholeFunction
+from ._views import Average, CentredPart, Derivative, MeanOffset, Part, WholeFunction
 
 # Rows of X are taken in chunks whose largest arrays fit in this many bytes.
 CHUNK_BYTES = 2**26
@@ -140,6 +140,18 @@ class PosteriorDraws:
         """
         is_all = len(summands_of(summand.kernel)) == len(summands_of(self._kernel))
         return self._seen_as(Part(summand, self._X, has_offset, is_all))
+
+    def centred_part(self, summand: Summand, rows: Any) -> Self:
+        """Return the same draws, to predict a part of f less its average over some rows from."""
+        return self._seen_as(CentredPart(summand, self._X, rows))
+
+    def average(self, rows: Any) -> Self:
+        """Return the same draws, to predict the average of f over some rows from."""
+        return self._seen_as(Average(self._kernel, self._X, rows))
+
+    def derivative(self, summand: Summand, column: int) -> Self:
+        """Return the same draws, to predict the derivative of a part along a column from."""
+        return self._seen_as(Derivative(summand, self._X, column))
 
     def _seen_as(self, view: WholeFunction) -> Self:
         """Return the same draws; what is made of them once is shared."""

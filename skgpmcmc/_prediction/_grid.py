@@ -230,7 +230,8 @@ class GridPosteriorDraws(PosteriorDraws):
         for d, (spectrum, old, new) in enumerate(spectra):
             # Only one coordinate differs: the other axes' correlations are one.
             cross = np.empty((len(new), len(old)))
-            self._view.cross(self.theta[draw], self._line(d, old)).write(self._line(d, new), cross)
+            along = self._view.along_axis(d, self.theta[draw], self._line(d, old))
+            along.write(self._line(d, new), cross)
             factors.append(spectrum.vectors.T @ (cross.T / factor.scale**2))
         return factors
 

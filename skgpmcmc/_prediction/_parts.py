@@ -60,6 +60,24 @@ class Parts(NamedTuple):
         others = [name for name in names if name not in functions]
         return cls(whole, functions, {name: whole.mean_offset() for name in others})
 
+    @classmethod
+    def centred(
+        cls, whole: PosteriorDraws, kernel: Kernel, names: Mapping[str, PartOfSum], rows: Any
+    ) -> Self:
+        """Return parts that average to zero over some rows, and the average of the function."""
+        summands = summands_of(kernel)
+        functions = {
+            name: whole.centred_part(Summand.sum_of(name, [summands[i] for i in numbers]), rows)
+            for name, (numbers, _) in names.items()
+            if numbers
+        }
+        (offset,) = (name for name in names if name not in functions)
+        return cls(whole, functions | {offset: whole.average(rows)}, {})
+
+    def predictable(self) -> dict[str, PosteriorDraws | MeanOffset]:
+        """Return all parts, by name."""
+        return {**self.functions, **self.offset}
+
     def sample(self, X: Any, draw: int, n: int, rng: np.random.RandomState) -> dict[str, Array]:
         """Draw n functions of each part given one draw, all parts and rows together."""
         drawn = self.whole.sample_parts(list(self.functions.values()), X, draw, n, rng)

@@ -19,9 +19,22 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
-from .._covariance import CrossCovariance, CrossCovariances, Summand
+from .._covariance import (
+    AverageCovariance,
+    CentredCovariance,
+    CrossCovariance,
+    CrossCovariances,
+    DerivativeCovariance,
+    Summand,
+)
 from .._linalg import Array
+from ..exceptions import MissingCapabilityError
 from ._conditional import Conditional
+
+_NO_AVERAGES = (
+    "parts cannot be centred where the model was fitted on a grid: leave centre_on out. There the "
+    "kernel has one summand and white noise."
+)
 
 
 class WholeFunction:
@@ -43,6 +56,10 @@ class WholeFunction:
     def cross(self, theta: Array, X: Any) -> CrossCovariance:
         """Return covariances of this part at new inputs and the latent function at X."""
         return CrossCovariance(self._kernel.clone_with_theta(theta[: self._kernel.n_dims]), X)
+
+    def along_axis(self, axis: int, theta: Array, X: Any) -> CrossCovariance:
+        """Return covariances at inputs that differ along one axis of a grid; see `cross`."""
+        return self.cross(theta, X)
 
     def offset(self, mean: float) -> float:
         """Return how much of the mean offset belongs to this part."""
@@ -92,6 +109,86 @@ class Part(WholeFunction):
     def of_values(self, values: Array, mean: float) -> Array | None:
         """Return this part where f is known; see `WholeFunction.of_values`."""
         return values - mean + self.offset(mean) if self._is_all else None
+
+
+class CentredPart(Part):
+    """A part of the latent function less its average over some rows.
+
+    Parameters
+    ----------
+    summand, X
+        See `Part`.
+    rows : array-like of length n_rows
+    """
+
+    def __init__(self, summand: Summand, X: Any, rows: Any) -> None:
+        super().__init__(summand, X, has_offset=False, is_all=False)
+        self._rows = rows
+
+    def given(self, whole: Conditional, theta: Array, mean: float) -> Conditional:
+        """Return the distribution of this part; see `WholeFunction.given`."""
+        cross = self._crosses.at(theta[self._elements])
+        return whole.through(CentredCovariance(cross, self._rows, len(self._X)), 0.0)
+
+    def cross(self, theta: Array, X: Any) -> CrossCovariance:
+        """Refuse: along the axes of a grid there is no average."""
+        raise MissingCapabilityError(_NO_AVERAGES)
+
+
+class Average(WholeFunction):
+    """The average of the latent function over some rows.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+    X : array-like of length n_latent
+        Inputs of the latent variables.
+    rows : array-like of length n_rows
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, rows: Any) -> None:
+        super().__init__(kernel)
+        self._X, self._rows = X, rows
+
+    def given(self, whole: Conditional, theta: Array, mean: float) -> Conditional:
+        """Return the distribution of the average; see `WholeFunction.given`."""
+        return whole.through(AverageCovariance(whole.cross, self._rows, len(self._X)), mean)
+
+    def cross(self, theta: Array, X: Any) -> CrossCovariance:
+        """Refuse: along the axes of a grid there is no average."""
+        raise MissingCapabilityError(_NO_AVERAGES)
+
+    def of_values(self, values: Array, mean: float) -> Array | None:
+        """Return None: one value of the function does not tell its average."""
+        return None
+
+
+class Derivative(Part):
+    """The derivative of a part along a column.
+
+    Parameters
+    ----------
+    summand, X
+        See `Part`.
+    column : int
+    """
+
+    def __init__(self, summand: Summand, X: Any, column: int) -> None:
+        super().__init__(summand, X, has_offset=False, is_all=False)
+        self._column = column
+
+    def given(self, whole: Conditional, theta: Array, mean: float) -> Conditional:
+        """Return the distribution of the derivative; see `WholeFunction.given`."""
+        return whole.through(self.cross(theta, self._X), 0.0)
+
+    def cross(self, theta: Array, X: Any) -> CrossCovariance:
+        """Return covariances of the derivative and f; see `WholeFunction.cross`."""
+        kernel = self._kernel.clone_with_theta(theta[self._elements])
+        return DerivativeCovariance(kernel, X, self._column)
+
+    def along_axis(self, axis: int, theta: Array, X: Any) -> CrossCovariance:
+        """Return covariances along an axis: a product of several has one derivative."""
+        return self.cross(theta, X) if axis == self._column else super().cross(theta, X)
 
 
 class MeanOffset:

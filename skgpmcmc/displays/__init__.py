@@ -6,6 +6,7 @@ draws it again. Needs matplotlib, which is imported when something is drawn. For
 of a classifier use scikit-learn's ``CalibrationDisplay.from_estimator``, which takes ours.
 """
 
+from ._components import ComponentsDisplay
 from ._hyperparameters import HyperparameterDisplay
 from ._intensity import IntensityDisplay
 from ._predictive import PredictiveDisplay
@@ -13,6 +14,7 @@ from ._relevance import RelevanceDisplay
 from ._trace import TraceDisplay
 
 __all__ = [
+    "ComponentsDisplay",
     "HyperparameterDisplay",
     "IntensityDisplay",
     "PredictiveDisplay",

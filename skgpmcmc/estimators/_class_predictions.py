@@ -22,6 +22,7 @@ from ..exceptions import MissingCapabilityError
 from ..likelihoods._checks import check_quantiles
 from ..likelihoods.predictive._mixtures import normal_nodes, normal_quantiles
 from ._class_likelihoods import check_successes
+from ._derivative import DerivativePredictions
 from ._documentation import with_shared_documentation
 from ._inputs import (
     check_sample_weight,
@@ -39,7 +40,7 @@ _N_QUANTILE_NODES = 8
 _EachFunction = tuple[Array, ...]
 
 
-class ClassPredictions(ClassifierMixin, VarianceShares):
+class ClassPredictions(ClassifierMixin, VarianceShares, DerivativePredictions):
     """What a fitted classifier predicts; not for direct use."""
 
     _function_dimension = "class"

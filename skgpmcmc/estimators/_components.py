@@ -96,7 +96,11 @@ class ComponentPredictions(LeaveOneOut):
     """Predictions of parts of the latent function, common to all estimators; not for direct use."""
 
     def predict_components(
-        self, X: Any, quantiles: Any = (0.05, 0.95), labels: Sequence[str] | None = None
+        self,
+        X: Any,
+        quantiles: Any = (0.05, 0.95),
+        labels: Sequence[str] | None = None,
+        centre_on: Any = None,
     ) -> Components:
         """Return the posterior of each part of the latent function: each summand of the kernel.
 
@@ -115,6 +119,10 @@ class ComponentPredictions(LeaveOneOut):
             label are added up, and those called ``"mean"`` with the mean offset. By default they
             have the names by which the kernel knows them, such as ``"k1"`` and ``"k2"``, or
             ``"k1__k2"`` in a sum of sums; a kernel that is no sum is ``"latent"``.
+        centre_on : array-like of shape (n_rows, n_features), default=None
+            Rows over which each part is to average to zero, such as the training rows. The averages
+            belong to the part ``"mean"`` then. The data do not say which of several parts a
+            constant belongs to: without this, standard deviations are mostly those of constants.
 
         Returns
         -------
@@ -130,7 +138,10 @@ class ComponentPredictions(LeaveOneOut):
         Raises
         ------
         ValueError
-            For quantiles outside [0, 1], and another number of labels than of summands.
+            For quantiles outside [0, 1], another number of labels than of summands, and the label
+            ``"mean"`` together with `centre_on`.
+        MissingCapabilityError
+            For `centre_on` where the model was fitted on a grid (see `MCMCCoxProcessRegressor`).
 
         Notes
         -----
@@ -166,14 +177,11 @@ class ComponentPredictions(LeaveOneOut):
         """
         quantiles = check_quantiles(quantiles)
         X = self._validate_new(X)
-        functions = self._parts(labels)
+        functions = self._parts(labels, centre_on)
         unit = self._observed.scale
         found = {}
-        for name in self._names_of_parts(labels):
-            each = [
-                latent_summary((one.functions | one.offset)[name], X, quantiles)
-                for one in functions
-            ]
+        for name in functions[0].predictable():
+            each = [latent_summary(one.predictable()[name], X, quantiles) for one in functions]
             means, variances, values = zip(*each, strict=True)
             location = self._observed.location if name == _OFFSET else 0.0
             ends = np.stack(values, axis=1) if len(values) > 1 else values[0]
@@ -238,10 +246,20 @@ class ComponentPredictions(LeaveOneOut):
             samples[name] = location + self._observed.scale * joined([one[name] for one in drawn])
         return samples
 
-    def _parts(self, labels: Sequence[str] | None) -> list[Parts]:
+    def _parts(self, labels: Sequence[str] | None, centre_on: Any = None) -> list[Parts]:
         """Return the parts of each latent function."""
         names, kernel = self._names_of_parts(labels), self._latent_kernel
-        return [Parts.of(draws, kernel, names) for draws in self._posterior_draws()]
+        functions = self._posterior_draws()
+        if centre_on is None:
+            return [Parts.of(draws, kernel, names) for draws in functions]
+        rows = self._validate_inputs(centre_on, reset=False)
+        if names.setdefault(_OFFSET, PartOfSum([], True)).summands:
+            raise ValueError(
+                f"labels must not have {_OFFSET!r} together with centre_on: this part is the "
+                f"average of the latent function then. Call the summand something else; got "
+                f"{shown(labels)}."
+            )
+        return [Parts.centred(draws, kernel, names, rows) for draws in functions]
 
     def _names_of_parts(self, labels: Any) -> dict[str, PartOfSum]:
         """Return the names of the parts, and what each is made of."""

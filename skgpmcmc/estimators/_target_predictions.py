@@ -18,6 +18,7 @@ from .._prediction._dense import PosteriorDraws, check_covariance_memory, sample
 from .._prediction._registry import predictions_of
 from ..likelihoods._checks import as_floats, check_quantiles
 from ..representations import is_usable
+from ._derivative import DerivativePredictions
 from ._documentation import with_shared_documentation
 from ._inputs import (
     check_sample_weight,
@@ -29,7 +30,7 @@ from ._latent_predictions import check_one_uncertainty
 from ._shares import VarianceShares
 
 
-class TargetPredictions(RegressorMixin, VarianceShares):
+class TargetPredictions(RegressorMixin, VarianceShares, DerivativePredictions):
     """What a fitted regressor predicts; not for direct use."""
 
     # Set by fit: the units in which the model is fitted, and the kernel's white noise.
