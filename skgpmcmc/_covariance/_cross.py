@@ -6,6 +6,7 @@ the kernel has a fast path, and by the kernel's own call elsewhere.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -149,10 +150,17 @@ class AverageCovariance(CrossCovariance):
 
     def __init__(self, cross: CrossCovariance, rows: Any, n: int) -> None:
         self.kernel, self._rows = cross.kernel, rows
-        each = np.empty((len(rows), n))
-        cross.write(rows, each)
-        self._with_latents = each.mean(axis=0)
-        self._variance = float(cross.among(rows).mean())
+        self._cross, self._n = cross, n
+
+    @functools.cached_property
+    def _with_latents(self) -> Array:
+        each = np.empty((len(self._rows), self._n))
+        self._cross.write(self._rows, each)
+        return np.asarray(each.mean(axis=0))
+
+    @functools.cached_property
+    def _variance(self) -> float:
+        return float(self._cross.among(self._rows).mean())
 
     def write(self, new: Any, out: Array) -> None:
         """Write the covariances; see `CrossCovariance.write`."""

@@ -104,9 +104,7 @@ class GridPosteriorDraws(PosteriorDraws):
                 factor = self._at(d)
                 factors = self._factors(d, factor, rows.axes)
                 mean[d] = self._mean_at(rows, d, factor, factors)
-                precision = (1.0 / factor.unit.values).reshape(self._grid.shape)
-                squares = [columns**2 for columns in factors]
-                explained = factor.scale**2 * self._multiply(rows, precision, squares)
+                explained = factor.scale**2 * self._explained_at(rows, d, factor, factors)
                 variance[d] = self._cross_at(d).variances(X[some]) - explained
             yield some, mean, np.maximum(variance, 0.0)
 
@@ -132,8 +130,39 @@ class GridPosteriorDraws(PosteriorDraws):
         """Return the means at some rows, given their covariances along each axis."""
         precision = (1.0 / factor.unit.values).reshape(self._grid.shape)
         weights = precision * self._rotated(draw, factor)
-        offset = self._view.offset(self._mean[draw])
-        return np.asarray(offset + self._multiply(rows, weights, factors))
+        own, share = self._view.shares
+        mean = self._view.offset(self._mean[draw]) + own * self._multiply(rows, weights, factors)
+        if share:
+            mean += share * (weights * self._average_cross(draw, factor)).sum()
+        return np.asarray(mean)
+
+    def _explained_at(
+        self, rows: _Rows, draw: int, factor: GridFactor, factors: Sequence[Array]
+    ) -> Array:
+        """Return what f explains of the variances at some rows, divided by s^2."""
+        precision = (1.0 / factor.unit.values).reshape(self._grid.shape)
+        squares = [columns**2 for columns in factors]
+        own, share = self._view.shares
+        explained = own**2 * self._multiply(rows, precision, squares)
+        if share:
+            average = self._average_cross(draw, factor)
+            between = self._multiply(rows, precision * average, factors)
+            explained += 2.0 * own * share * between
+            explained += share**2 * (precision * average**2).sum()
+        return explained
+
+    def _average_cross(self, draw: int, factor: GridFactor) -> Array:
+        """Return the average of the outer products of the vectors u_d over the view's rows."""
+        rows = _Rows.of(self._view.rows)
+        factors = self._factors(draw, factor, rows.axes)
+        columns = [f[:, place] for f, place in zip(factors, rows.places, strict=True)]
+        total = np.zeros(self._grid.shape)
+        for some in self._pieces(len(self._view.rows), self._grid.n):
+            first, *others = (each[:, some] for each in columns)
+            for other in others:
+                first = np.einsum("...j,ij->...ij", first, other)
+            total += first.sum(axis=-1)
+        return total / len(self._view.rows)
 
     def _multiply(self, rows: _Rows, values: Array, factors: Sequence[Array]) -> Array:
         return rows.multiply(values, factors, rows.form_grid(self._grid.shape))
@@ -153,10 +182,14 @@ class GridPosteriorDraws(PosteriorDraws):
         weights = self._rotated(draw, factor) / (factor.scale * factor.unit.root.reshape(shape))
         mean = np.full(len(X), self._view.offset(self._mean[draw]))
         covariance = self._cross_at(draw).among(X)
+        own, share = self._view.shares
+        average = self._average_cross(draw, factor) if share else None
         for some in self._pieces(shape[0], self._grid.n // shape[0] * len(X)):
             cross = first[some]
             for columns in others:
                 cross = np.einsum("...j,ij->...ij", cross, columns)
+            if average is not None:
+                cross = own * cross + share * average[some, ..., np.newaxis]
             cross = (cross * root[some, ..., np.newaxis]).reshape(-1, len(X))
             mean += weights[some].reshape(-1) @ cross
             covariance -= cross.T @ cross
@@ -215,8 +248,8 @@ class GridPosteriorDraws(PosteriorDraws):
         return factor
 
     def _cross_at(self, draw: int) -> CrossCovariance:
-        """Return covariances with the points, to ask for those of new inputs."""
-        return self._view.cross(self.theta[draw], self._grid)
+        """Return covariances at a draw, to ask for those of new inputs alone."""
+        return self._view.cross(self.theta[draw], np.empty((0, len(self._grid.axes))))
 
     def _rotated(self, draw: int, factor: GridFactor) -> Array:
         """Return Q^T (f - m), in the grid's shape."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
@@ -28,13 +28,7 @@ from .._covariance import (
     Summand,
 )
 from .._linalg import Array
-from ..exceptions import MissingCapabilityError
 from ._conditional import Conditional
-
-_NO_AVERAGES = (
-    "parts cannot be centred where the model was fitted on a grid: leave centre_on out. There the "
-    "kernel has one summand and white noise."
-)
 
 
 class WholeFunction:
@@ -44,7 +38,17 @@ class WholeFunction:
     ----------
     kernel : sklearn.gaussian_process.kernels.Kernel
         At any hyperparameters.
+
+    Attributes
+    ----------
+    shares : tuple of two float
+        What this part has of the function at a new input, and of its average over `rows`.
+    rows : array-like or None
+        None where it has nothing of an average.
     """
+
+    shares: ClassVar[tuple[float, float]] = (1.0, 0.0)
+    rows: Any = None
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
@@ -121,18 +125,24 @@ class CentredPart(Part):
     rows : array-like of length n_rows
     """
 
+    shares = (1.0, -1.0)
+
     def __init__(self, summand: Summand, X: Any, rows: Any) -> None:
         super().__init__(summand, X, has_offset=False, is_all=False)
-        self._rows = rows
+        self.rows = rows
 
     def given(self, whole: Conditional, theta: Array, mean: float) -> Conditional:
         """Return the distribution of this part; see `WholeFunction.given`."""
         cross = self._crosses.at(theta[self._elements])
-        return whole.through(CentredCovariance(cross, self._rows, len(self._X)), 0.0)
+        return whole.through(CentredCovariance(cross, self.rows, len(self._X)), 0.0)
 
     def cross(self, theta: Array, X: Any) -> CrossCovariance:
-        """Refuse: along the axes of a grid there is no average."""
-        raise MissingCapabilityError(_NO_AVERAGES)
+        """Return covariances of this part and f; see `WholeFunction.cross`."""
+        return CentredCovariance(super().cross(theta, X), self.rows, len(X))
+
+    def along_axis(self, axis: int, theta: Array, X: Any) -> CrossCovariance:
+        """Return covariances of the part that is not centred."""
+        return super().cross(theta, X)
 
 
 class Average(WholeFunction):
@@ -146,17 +156,23 @@ class Average(WholeFunction):
     rows : array-like of length n_rows
     """
 
+    shares = (0.0, 1.0)
+
     def __init__(self, kernel: Kernel, X: Any, rows: Any) -> None:
         super().__init__(kernel)
-        self._X, self._rows = X, rows
+        self._X, self.rows = X, rows
 
     def given(self, whole: Conditional, theta: Array, mean: float) -> Conditional:
         """Return the distribution of the average; see `WholeFunction.given`."""
-        return whole.through(AverageCovariance(whole.cross, self._rows, len(self._X)), mean)
+        return whole.through(AverageCovariance(whole.cross, self.rows, len(self._X)), mean)
 
     def cross(self, theta: Array, X: Any) -> CrossCovariance:
-        """Refuse: along the axes of a grid there is no average."""
-        raise MissingCapabilityError(_NO_AVERAGES)
+        """Return covariances of the average and f; see `WholeFunction.cross`."""
+        return AverageCovariance(super().cross(theta, X), self.rows, len(X))
+
+    def along_axis(self, axis: int, theta: Array, X: Any) -> CrossCovariance:
+        """Return covariances of the function."""
+        return super().cross(theta, X)
 
     def of_values(self, values: Array, mean: float) -> Array | None:
         """Return None: one value of the function does not tell its average."""

@@ -27,6 +27,8 @@ _WIDTH, _HEIGHT, _MARGIN = 9.0, 2.1, 0.8
 _LONGEST_NAME = 40
 # Training rows, evenly spread, that parts average to zero over.
 _N_CENTRE = 200
+# A part that varies by a smaller share of its size is the same everywhere, but for rounding.
+_ROUNDING = 1e-9
 
 
 class ComponentsDisplay:
@@ -265,6 +267,7 @@ class ComponentsDisplay:
             self.edge_lines_ += draw_training_edges(panel, self, convert)
         for panel in self.axes_[:-1]:
             panel.tick_params(labelbottom=False)
+        self.figure_.align_ylabels(self.axes_)
         notes = [self._note_on(name) for name in self.mean if name not in drawn]
         self.axes_[-1].set_xlabel("\n".join([self.xlabel, *notes]))
         draw_legend(self.axes_[0], beside=ax is None)
@@ -288,13 +291,14 @@ class ComponentsDisplay:
 
     def _title(self, name: str) -> str:
         title = as_label(name, _LONGEST_NAME)
-        if self.shares is None or name not in self.shares:
+        if self.shares is None or name not in self.shares or len(self.shares) == 1:
             return title
         share, low, high = (100.0 * value for value in self.shares[name])
         return f"{title}: {share:.0f} % of the variance (90 % interval: {low:.0f} to {high:.0f} %)"
 
     def _is_constant(self, name: str) -> bool:
-        return not np.ptp(self.intervals[name], axis=1).any()
+        ends = np.asarray(self.intervals[name])
+        return bool(np.ptp(ends, axis=1).max() <= _ROUNDING * np.abs(ends).max())
 
     def _note_on(self, name: str) -> str:
         """Return in words what a part is that is the same everywhere."""

@@ -140,8 +140,6 @@ class ComponentPredictions(LeaveOneOut):
         ValueError
             For quantiles outside [0, 1], another number of labels than of summands, and the label
             ``"mean"`` together with `centre_on`.
-        MissingCapabilityError
-            For `centre_on` where the model was fitted on a grid (see `MCMCCoxProcessRegressor`).
 
         Notes
         -----

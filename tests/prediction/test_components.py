@@ -70,16 +70,16 @@ def parts_of(draws, kernel):
     return Parts.of(draws, kernel, names)
 
 
-def joint_posterior(kernel, points, theta, values, mean, noise, jitter):
-    """Mean and covariance of all parts at NEW given values of f, from one joint covariance."""
+def joint_posterior(kernel, points, theta, values, mean, noise, jitter, new=NEW):
+    """Mean and covariance of all parts at new rows given values of f, from a joint covariance."""
     kernels = [one.kernel for one in summands_of(kernel.clone_with_theta(theta))]
-    n, m = len(NEW), len(points)
+    n, m = len(new), len(points)
     prior = np.zeros((len(kernels) * n + m,) * 2)
     for i, one in enumerate(kernels):
         rows = slice(i * n, (i + 1) * n)
-        prior[rows, rows] = one(NEW)
-        prior[rows, -m:] = one(NEW, points)
-        prior[-m:, rows] = one(points, NEW)
+        prior[rows, rows] = one(new)
+        prior[rows, -m:] = one(new, points)
+        prior[-m:, rows] = one(points, new)
         prior[-m:, -m:] += one(points, points) if jitter == 1e-8 else one(points)
     at = np.arange(-m, 0)
     prior[at, at] = prior[at, at] * (1.0 + jitter) + noise
@@ -143,6 +143,39 @@ def test_samples_of_parts_have_the_joint_moments(name):
     assert (abs(samples.mean(axis=1) - mean) < 5.0 * np.sqrt(variances / n) + 1e-6).all()
     error = np.sqrt((np.outer(variances, variances) + covariance**2) / n)
     assert (abs(np.cov(samples) - covariance) < 5.5 * error + 1e-6).all()
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_centred_parts_given_each_draw(name):
+    """Linear functions of all parts at new rows and at those that they average to zero over."""
+    structure, kernel = STRUCTURES[name]
+    draws, trace = sampled(structure, kernel, LIKELIHOODS["poisson"]())
+    points, jitter = (structure.points, 1e-8) if name == "points" else (X, 1e-6)
+    rows = RNG.uniform(0.0, 2.0, (5, 2))
+    n, names = len(NEW), [str(i) for i in range(len(summands_of(kernel)))]
+    parts = Parts.centred(
+        draws,
+        kernel,
+        {name: PartOfSum([int(name)], False) for name in names} | {"mean": PartOfSum([], True)},
+        rows,
+    ).predictable()
+    assert list(parts) == [*names, "mean"]
+    centred = np.hstack([np.eye(n), np.full((n, 5), -0.2)])
+    average = np.hstack([np.zeros((n, n)), np.full((n, 5), 0.2)])
+    for d, theta in enumerate(trace.all_theta()):
+        given = theta[: kernel.n_dims], trace.latent[0, d], trace.mean_offset()[0, d], 0.0, jitter
+        mean, covariance = joint_posterior(kernel, points, *given, new=np.concatenate([NEW, rows]))
+        maps = [np.kron(np.eye(len(names))[i], centred) for i in range(len(names))]
+        maps += [np.kron(np.ones(len(names)), average)]
+        for part, linear in zip(parts.values(), maps, strict=True):
+            expected = linear @ mean, linear @ covariance @ linear.T
+            if linear is maps[-1]:
+                expected = expected[0] + trace.mean_offset()[0, d], expected[1]
+            (_, means, variances), *_ = part.chunks(NEW)
+            np.testing.assert_allclose(means[d], expected[0], atol=2e-6)
+            np.testing.assert_allclose(variances[d], np.diagonal(expected[1]), atol=2e-6)
+            for found, one in zip(part.joint(NEW, d), expected, strict=True):
+                np.testing.assert_allclose(found, one, atol=2e-6)
 
 
 def test_quantiles_are_those_of_the_mixture():
@@ -226,6 +259,24 @@ def test_samples_add_up_to_draws_of_the_latent_function(models, name):
         np.testing.assert_array_equal(own, other)
 
 
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_centred_parts_add_up_and_average_to_zero(models, name):
+    model = models[name]
+    whole = model.predict_latent(T)
+    parts = model.predict_components(T, centre_on=T)
+    total = sum(part.mean for part in parts.values())
+    np.testing.assert_allclose(total, whole, rtol=0.0, atol=1e-8 * abs(whole).max())
+    assert list(parts)[-1] == "mean"
+    average = parts.pop("mean")
+    np.testing.assert_allclose(average.mean, whole.mean(axis=0) + 0.0 * whole, atol=1e-7)
+    plain = model.predict_components(T)
+    for part_name, part in parts.items():
+        scale = abs(part.mean).max() + 1e-6
+        assert abs(part.mean.mean(axis=0)).max() < 1e-6 * scale + 1e-8
+        # What the data do not tell, which part a constant belongs to, is left out.
+        assert part.std.mean() < plain[part_name].std.mean()
+
+
 def test_names_and_labels(models):
     assert list(models["regression"].predict_components(AHEAD)) == ["k1__k1", "k1__k2", "mean"]
     assert list(models["counts"].predict_components(AHEAD)) == ["k1", "k2", "mean"]
@@ -263,6 +314,10 @@ def test_refused_labels(models, labels, words):
 def test_refusals(models):
     with pytest.raises(ValueError, match="quantiles must be"):
         models["counts"].predict_components(AHEAD, quantiles=[5.0])
+    with pytest.raises(ValueError, match="labels must not have 'mean' together with centre_on"):
+        models["counts"].predict_components(AHEAD, labels=["mean", "season"], centre_on=T)
+    with pytest.raises(ValueError, match="X has 2 features"):
+        models["counts"].predict_components(AHEAD, centre_on=np.ones((3, 2)))
     with pytest.raises(ValueError, match="n_samples must be"):
         models["counts"].sample_components(AHEAD, n_samples=0)
     model = models["counts"]
