@@ -29,6 +29,8 @@ CHUNK_BYTES = 2**26
 CACHE_BYTES = 2**28
 # Relative to the diagonal. Noise keeps the covariance positive definite, mostly.
 _JITTER_BESIDE_NOISE = 1e-12
+# Relative to the largest variance of all parts and rows that are drawn together.
+_JITTER_OF_SAMPLES = 1e-10
 # Of the variance of a value that is left out, what is f at least: less is rounding.
 _SMALLEST_SHARE = 1e-12
 # Numbers at a time for each pair of rows, measured: the kernel's call, the covariance and what is
@@ -323,7 +325,7 @@ class PosteriorDraws:
             covariance = block_diag(*(one.cross.among(X) for one in each)) - cross.T @ cross
         _check_no_overflow(self._kernel, 0, mean, *np.split(covariance, len(parts), axis=1))
         normal = rng.standard_normal((mean.size, n))
-        deviations = _square_root(covariance) @ normal
+        deviations = _fast_square_root(covariance) @ normal
         return mean[:, :, np.newaxis] + deviations.reshape(*mean.shape, n)
 
     def _given(self, draw: int) -> Conditional:
@@ -450,6 +452,13 @@ def _square_root(covariance: Array) -> Array:
     """Return R with R R^T = C, for C positive semi-definite up to rounding."""
     eigenvalues, vectors = np.linalg.eigh(covariance)
     return np.asarray(vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
+
+
+def _fast_square_root(covariance: Array) -> Array:
+    """Return nearly the same in a tenth of the time: with a jitter far below that of the chains."""
+    lower = np.array(covariance, order="F")
+    np.fill_diagonal(lower, np.diagonal(lower) + _JITTER_OF_SAMPLES * np.diagonal(lower).max())
+    return np.tril(lower) if _linalg.cholesky_in_place(lower) else _square_root(covariance)
 
 
 def _check_no_overflow(kernel: Kernel, first_row: int, *moments: Array) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from .._linalg import Array
 from ..estimators import MCMCCoxProcessRegressor, MCMCGaussianProcessRegressor
 from ..estimators._inputs import interval_ends
-from ..estimators._monte_carlo import spread
+from ..estimators._monte_carlo import random_rows
 from ._along import Line
 from ._checks import check_levels, unwrap
 from ._columns import column_names
@@ -25,7 +25,7 @@ from ._training import training_rows
 
 _WIDTH, _HEIGHT, _MARGIN = 9.0, 2.1, 0.8
 _LONGEST_NAME = 40
-# Training rows, evenly spread, that parts average to zero over.
+# Training rows that parts average to zero over, at most.
 _N_CENTRE = 200
 # A part that varies by a smaller share of its size is the same everywhere, but for rounding.
 _ROUNDING = 1e-9
@@ -166,7 +166,7 @@ class ComponentsDisplay:
         Returns
         -------
         display : ComponentsDisplay
-            Each part averages to zero over the training rows (up to 200, evenly spread): the data
+            Each part averages to zero over the training rows (up to 200, at random): the data
             do not say to which of them a constant belongs. Titles have the share of each part in
             the variance of the latent function over these rows (`component_shares`), and its 90 %
             interval.
@@ -212,7 +212,7 @@ class ComponentsDisplay:
         x, seen = line.points(grid_resolution)
         is_date = are_dates(convert_numbers(x, convert))
         ends = np.ravel([interval_ends(level) for level in levels])
-        rows = spread(training_rows(fitted), _N_CENTRE)
+        rows = random_rows(training_rows(fitted), _N_CENTRE, np.random.RandomState(0))
         parts = fitted.estimator.predict_components(seen, ends, labels, centre_on=rows)
         shares = fitted.estimator.component_shares(rows, labels=labels, random_state=0)
         display = cls(

@@ -14,7 +14,7 @@ from .._prediction._parts import sample_parts
 from ..diagnostics._text_table import TextColumn, TextTable
 from ..likelihoods._checks import check_quantiles
 from ._components import ComponentPredictions
-from ._monte_carlo import spread
+from ._monte_carlo import random_rows
 
 # Rows of X and draws of the parts that shares are estimated from, at most: the covariance of all
 # parts at all rows is factored for each draw.
@@ -69,13 +69,13 @@ class VarianceShares(ComponentPredictions):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows over which functions vary, such as the training rows. Of more than 200, as many
-            are taken, evenly spread.
+            are taken at random.
         quantiles : array-like of shape (n_quantiles,), default=(0.05, 0.95)
             Probabilities in [0, 1], a column for each.
         labels : list of str, default=None
             What the parts are called; see `predict_components`.
         random_state : int, RandomState instance or None, default=None
-            Determines the 200 draws of the parts that the shares are computed for.
+            Determines the 200 draws of the parts that the shares are computed for, and the rows.
 
         Returns
         -------
@@ -120,8 +120,8 @@ class VarianceShares(ComponentPredictions):
         {'trend': 0.6, 'season': 0.4}
         """
         quantiles = check_quantiles(quantiles)
-        X = spread(self._several_rows(X), _MOST_ROWS)
-        rng = as_random_state(random_state)
+        X, rng = self._several_rows(X), as_random_state(random_state)
+        X = random_rows(X, _MOST_ROWS, rng)
         drawn = sample_parts(self._parts(labels), X, _N_SAMPLES, rng, self.memory_limit)
         rows, joint = {}, []
         for prefix, parts in zip(self._prefixes(), drawn, strict=True):
