@@ -18,6 +18,8 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
+pytestmark = pytest.mark.second_stage
+
 SHORT = {"n_chains": 2, "n_warmup": 10, "n_draws": 10, "random_state": 0}
 T = np.arange(24.0)[:, None] / 4.0
 AHEAD = np.linspace(0.0, 8.0, 9)[:, None]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from fits import quiet
 from scipy import stats
+from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import (
     RBF,
     ConstantKernel,
@@ -218,7 +219,7 @@ ESTIMATORS = {
         COUNTS % 3,
     ),
     "counts": (MCMCCoxProcessRegressor(TREND + SEASON), COUNTS),
-    "counts with points": (MCMCCoxProcessRegressor(TREND + SEASON, n_inducing=6), COUNTS),
+    "counts with points": (MCMCCoxProcessRegressor(TREND + SEASON, n_inducing=12), COUNTS),
 }
 
 
@@ -326,6 +327,25 @@ def test_refusals(models):
     with pytest.raises(ValueError, match="the joint covariance of 2 parts there"):
         model.sample_components(many)
     model.set_params(memory_limit=8.0)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [MCMCCoxProcessRegressor, MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor],
+)
+@pytest.mark.parametrize(
+    "method",
+    [
+        "predict_components",
+        "sample_components",
+        "component_shares",
+        "column_shares",
+        "predict_derivative",
+    ],
+)
+def test_not_fitted(estimator, method):
+    with pytest.raises(NotFittedError):
+        getattr(estimator(), method)(AHEAD)
 
 
 def test_a_kernel_that_is_no_sum_has_one_part():
