@@ -9,9 +9,10 @@ from ._base import (
     PosteriorCoordinates,
     PseudoPosteriorWithVariances,
 )
-from ._cross import CrossCovariance, CrossCovariances
+from ._cross import AverageCovariance, CentredCovariance, CrossCovariance, CrossCovariances
 from ._dense import DenseCovariance, KernelCovariance
 from ._dense_structure import DenseStructure, make_covariance
+from ._derivatives import DerivativeCovariance, check_differentiable
 from ._factor import CholeskyFactor, PseudoPosterior, PseudoPosteriorFactory
 from ._grid import GridCovariance, GridStructure, separable_form
 from ._grid_factor import GridFactor, GridPseudoPosterior, GridPseudoPosteriorFactory
@@ -32,10 +33,13 @@ from ._low_rank_structure import LowRankStructure
 from ._memory import grid_memory, working_memory
 from ._stationary import StationaryCovariance
 from ._structure import CovarianceStructure
+from ._summands import Summand, summands_of
 
 __all__ = [
     "POINT_JITTER",
     "AnyPseudoPosterior",
+    "AverageCovariance",
+    "CentredCovariance",
     "Certificate",
     "CholeskyFactor",
     "Covariance",
@@ -44,6 +48,7 @@ __all__ = [
     "CrossCovariances",
     "DenseCovariance",
     "DenseStructure",
+    "DerivativeCovariance",
     "Factor",
     "GridCovariance",
     "GridFactor",
@@ -61,7 +66,9 @@ __all__ = [
     "PseudoPosteriorFactory",
     "PseudoPosteriorWithVariances",
     "StationaryCovariance",
+    "Summand",
     "certificate",
+    "check_differentiable",
     "check_hyperparameters",
     "check_kernel",
     "check_kernel_call",
@@ -75,6 +82,7 @@ __all__ = [
     "root_of_points",
     "separable_form",
     "split_white_noise",
+    "summands_of",
     "variance_left",
     "variances",
     "working_memory",

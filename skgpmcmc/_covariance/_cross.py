@@ -6,6 +6,7 @@ the kernel has a fast path, and by the kernel's own call elsewhere.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -55,6 +56,10 @@ class CrossCovariance:
     def variances(self, new: Any) -> Array:
         """Return the variances of the latent function at new inputs."""
         return variances(self.kernel, new)
+
+    def among(self, new: Any) -> Array:
+        """Return the covariances of the latent function at new inputs."""
+        return covariances(self.kernel, new)
 
 
 class StationaryCrossCovariance(CrossCovariance):
@@ -129,6 +134,81 @@ class StationaryCrossCovariance(CrossCovariance):
             cdist(centred * self._root_weights, self._scaled, "sqeuclidean", out=out)
             out *= self._factor
         return True
+
+
+class AverageCovariance(CrossCovariance):
+    """Covariances of the average of a function over some rows, whatever the new input.
+
+    Parameters
+    ----------
+    cross : CrossCovariance
+        Of the function.
+    rows : array-like of length n_rows
+    n : int
+        Number of latent variables.
+    """
+
+    def __init__(self, cross: CrossCovariance, rows: Any, n: int) -> None:
+        self.kernel, self._rows = cross.kernel, rows
+        self._cross, self._n = cross, n
+
+    @functools.cached_property
+    def _with_latents(self) -> Array:
+        each = np.empty((len(self._rows), self._n))
+        self._cross.write(self._rows, each)
+        return np.asarray(each.mean(axis=0))
+
+    @functools.cached_property
+    def _variance(self) -> float:
+        return float(self._cross.among(self._rows).mean())
+
+    def write(self, new: Any, out: Array) -> None:
+        """Write the covariances; see `CrossCovariance.write`."""
+        out[...] = self._with_latents
+
+    def variances(self, new: Any) -> Array:
+        """Return the variance of the average, for each row."""
+        return np.full(len(new), self._variance)
+
+    def among(self, new: Any) -> Array:
+        """Return the variance of the average, for each pair of rows."""
+        return np.full((len(new), len(new)), self._variance)
+
+    def with_function(self, new: Any) -> Array:
+        """Return the covariances of the average and the function at new inputs."""
+        return np.asarray(covariances(self.kernel, new, self._rows).mean(axis=1))
+
+
+class CentredCovariance(CrossCovariance):
+    """Covariances of a function less its average over some rows.
+
+    Parameters
+    ----------
+    cross, rows, n
+        See `AverageCovariance`.
+    """
+
+    def __init__(self, cross: CrossCovariance, rows: Any, n: int) -> None:
+        self.kernel, self._cross = cross.kernel, cross
+        self._average = AverageCovariance(cross, rows, n)
+
+    def write(self, new: Any, out: Array) -> None:
+        """Write the covariances; see `CrossCovariance.write`."""
+        average = np.empty_like(out)
+        self._cross.write(new, out)
+        self._average.write(new, average)
+        out -= average
+
+    def variances(self, new: Any) -> Array:
+        """Return the variances of the centred function at new inputs."""
+        both = self._cross.variances(new) + self._average.variances(new)
+        return np.asarray(both - 2.0 * self._average.with_function(new))
+
+    def among(self, new: Any) -> Array:
+        """Return the covariances of the centred function at new inputs."""
+        shared = self._average.with_function(new)
+        both = self._cross.among(new) + self._average.among(new)
+        return np.asarray(both - shared - shared[:, np.newaxis])
 
 
 class CrossCovariances:

@@ -189,6 +189,11 @@ class NoiseSplit:
     noise_name: str
     names: dict[str, str]
 
+    def name_of(self, path: str) -> str:
+        """Return what a path in `latent` is called in the kernel; the empty one is all of it."""
+        noise = tuple(self.noise_name.split("__")[:-1])
+        return _name_before(path, noise) if noise else path
+
 
 def split_white_noise(kernel: skk.Kernel) -> NoiseSplit:
     """Split the first white noise that is an addend off a kernel.
@@ -218,13 +223,16 @@ def split_white_noise(kernel: skk.Kernel) -> NoiseSplit:
     for step in path:
         noise = getattr(noise, step)
     latent = _remove(kernel, path)
-    parent = "".join(f"{step}__" for step in path[:-1])
-    sibling = parent + ("k2__" if path[-1] == "k1" else "k1__")
-    names = {}
-    for name in (h.name for h in latent.hyperparameters):
-        inside = name.startswith(parent)
-        names[name] = sibling + name[len(parent) :] if inside else name
+    names = {h.name: _name_before(h.name, path) for h in latent.hyperparameters}
     return NoiseSplit(latent, noise, "__".join((*path, "noise_level")), names)
+
+
+def _name_before(name: str, path: tuple[str, ...]) -> str:
+    """Return the name that something in a kernel had before the addend at the path was removed."""
+    steps, above = name.split("__") if name else [], len(path) - 1
+    if tuple(steps[:above]) == path[:-1]:
+        steps.insert(above, "k2" if path[-1] == "k1" else "k1")
+    return "__".join(steps)
 
 
 def _find(kernel: skk.Kernel, path: tuple[str, ...]) -> tuple[str, ...]:

@@ -8,8 +8,14 @@ from typing import Any
 import numpy as np
 
 from .._linalg import Array
-from ..likelihoods.predictive._mixtures import normal_exceedance, total_mean, total_moments
+from ..likelihoods.predictive._mixtures import (
+    normal_exceedance,
+    normal_quantiles,
+    total_mean,
+    total_moments,
+)
 from ._dense import PosteriorDraws
+from ._views import MeanOffset
 
 
 def latent_mean(draws: PosteriorDraws, X: Any) -> Array:
@@ -26,6 +32,18 @@ def latent_moments(draws: PosteriorDraws, X: Any) -> tuple[Array, Array]:
     for rows, means, variances in draws.chunks(X):
         mean[rows], variance[rows] = total_moments(means, variances)
     return mean, variance
+
+
+def latent_summary(
+    draws: PosteriorDraws | MeanOffset, X: Any, quantiles: Array
+) -> tuple[Array, Array, Array]:
+    """Return mean, variance and quantiles of f, or a part of it, averaged over the draws."""
+    mean, variance = np.empty(len(X)), np.empty(len(X))
+    values = np.empty((len(X), len(quantiles)))
+    for rows, means, variances in draws.chunks(X):
+        mean[rows], variance[rows] = total_moments(means, variances)
+        values[rows] = normal_quantiles(means, variances, quantiles)
+    return mean, variance, values
 
 
 def latent_exceedance(draws: PosteriorDraws, X: Any, threshold: Array) -> Array:

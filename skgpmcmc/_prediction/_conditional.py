@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,6 +20,28 @@ _FEWEST_ROWS = 64
 # element of L, and solves are not. Up to this ratio the smallest variances have five digits; the
 # chains' jitter of 1e-6 bounds it by 1000. Beyond, triangular systems are solved.
 _LARGEST_RATIO = 2e3
+
+
+class _Whitener:
+    """Products with L^-1, by the inverse where that is accurate; it is kept once it is made."""
+
+    def __init__(self, lower: Array) -> None:
+        diagonal = _linalg.diagonal_view(lower)
+        self._solves = bool(diagonal.max() > _LARGEST_RATIO * diagonal.min())
+        self._lower: Array | None = lower
+        self._inverse: Array | None = None
+
+    def whiten(self, columns: Array) -> Array:
+        """Return L^-1 k for columns k, which may be overwritten."""
+        lower = self._lower
+        if self._inverse is None:
+            # Another thread may do the same at the same time: none takes away what is in use.
+            assert lower is not None
+            if self._solves:
+                return _linalg.solve_lower_matrix(lower, columns)
+            self._inverse = _linalg.inverse_of_lower(lower)
+            self._lower = None
+        return _linalg.multiply_lower_in_place(self._inverse, columns)
 
 
 class Conditional:
@@ -53,9 +76,21 @@ class Conditional:
         self.log_density = -0.5 * (float(whitened @ whitened) + size) - float(
             np.log(diagonal).sum()
         )
-        self._solves = bool(diagonal.max() > _LARGEST_RATIO * diagonal.min())
-        self._lower: Array | None = lower
-        self._inverse: Array | None = None
+        self._whitener = _Whitener(lower)
+
+    def through(self, cross: CrossCovariance, offset: float) -> Self:
+        """Return the distribution of a part of f, given the same values of f.
+
+        Parameters
+        ----------
+        cross : CrossCovariance
+            Of the part at new inputs and all of f at the latent variables.
+        offset : float
+            Mean of the part.
+        """
+        part = copy.copy(self)
+        part.cross, part._offset = cross, offset
+        return part
 
     def means(self, X: Any) -> Array:
         """Return the mean of f at each row of X, m + k^T K^-1 (f - m).
@@ -82,7 +117,7 @@ class Conditional:
         """Write the means at X, and return L^-1 k(X_train, X), (n, n_rows)."""
         covariances = self._covariances(X)
         self._add_mean(covariances, mean)
-        return self._whiten(covariances.T)
+        return self._whitener.whiten(covariances.T)
 
     def _covariances(self, X: Any) -> Array:
         covariances = np.empty((len(X), len(self._weights)))
@@ -92,18 +127,6 @@ class Conditional:
     def _add_mean(self, covariances: Array, mean: Array) -> None:
         np.matmul(covariances, self._weights, out=mean)
         mean += self._offset
-
-    def _whiten(self, columns: Array) -> Array:
-        """Return L^-1 k for columns k, which may be overwritten."""
-        lower = self._lower
-        if self._inverse is None:
-            # Another thread may do the same at the same time: none takes away what is in use.
-            assert lower is not None
-            if self._solves:
-                return _linalg.solve_lower_matrix(lower, columns)
-            self._inverse = _linalg.inverse_of_lower(lower)
-            self._lower = None
-        return _linalg.multiply_lower_in_place(self._inverse, columns)
 
     def _blocks(self, n_rows: int) -> list[slice]:
         return slices(n_rows, max(_FEWEST_ROWS, _BLOCK_SIZE // len(self._weights)))

@@ -7,6 +7,7 @@ classifier use scikit-learn's ``CalibrationDisplay.from_estimator``, which takes
 this package.
 """
 
+from ._components import ComponentsDisplay
 from ._hyperparameters import HyperparameterDisplay
 from ._intensity import IntensityDisplay
 from ._predictive import PredictiveDisplay
@@ -14,6 +15,7 @@ from ._relevance import RelevanceDisplay
 from ._trace import TraceDisplay
 
 __all__ = [
+    "ComponentsDisplay",
     "HyperparameterDisplay",
     "IntensityDisplay",
     "PredictiveDisplay",

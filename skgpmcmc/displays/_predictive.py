@@ -234,7 +234,7 @@ class PredictiveDisplay:
         caller = f"{cls.__name__}.from_estimator"
         require_matplotlib(caller)
         fitted = unwrap(caller, estimator)
-        _check_resolution(grid_resolution)
+        check_resolution(grid_resolution)
         check_convert(convert)
         levels = check_levels(confidence_levels)
         names = column_names(X, estimator, feature_names)
@@ -299,7 +299,7 @@ class PredictiveDisplay:
         return self
 
 
-def _check_resolution(grid_resolution: Any) -> None:
+def check_resolution(grid_resolution: Any) -> None:
     if grid_resolution is None:
         return
     is_whole = isinstance(grid_resolution, Integral) and not isinstance(grid_resolution, bool)

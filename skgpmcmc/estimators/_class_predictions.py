@@ -22,6 +22,7 @@ from ..exceptions import MissingCapabilityError
 from ..likelihoods._checks import check_quantiles
 from ..likelihoods.predictive._mixtures import normal_nodes, normal_quantiles
 from ._class_likelihoods import check_successes
+from ._derivative import DerivativePredictions
 from ._documentation import with_shared_documentation
 from ._inputs import (
     check_sample_weight,
@@ -30,7 +31,8 @@ from ._inputs import (
     new_labels,
     new_vector,
 )
-from ._leave_one_out import LeaveOneOut, shares_of_classes
+from ._leave_one_out import shares_of_classes
+from ._shares import VarianceShares
 
 # For each draw; different draws have different nodes of one sequence.
 _N_QUANTILE_NODES = 8
@@ -38,7 +40,7 @@ _N_QUANTILE_NODES = 8
 _EachFunction = tuple[Array, ...]
 
 
-class ClassPredictions(ClassifierMixin, LeaveOneOut):
+class ClassPredictions(ClassifierMixin, VarianceShares, DerivativePredictions):
     """What a fitted classifier predicts; not for direct use."""
 
     _function_dimension = "class"

@@ -18,6 +18,7 @@ from .._prediction._dense import sample_latent
 from ..likelihoods._checks import check_counts, check_quantiles
 from ..likelihoods._counts import expected_counts
 from ..likelihoods.predictive._mixtures import normal_quantiles
+from ._derivative import DerivativePredictions
 from ._documentation import with_shared_documentation
 from ._inputs import (
     check_sample_weight,
@@ -25,11 +26,11 @@ from ._inputs import (
     interval_ends,
     new_vector,
 )
-from ._leave_one_out import LeaveOneOut
 from ._rates import check_exposure, check_possible, deviance_reduction
+from ._shares import VarianceShares
 
 
-class CountPredictions(RegressorMixin, LeaveOneOut):
+class CountPredictions(RegressorMixin, VarianceShares, DerivativePredictions):
     """What a fitted Cox process predicts; not for direct use."""
 
     # Set by fit. The last two are the rate of all its rows, and their mean deviance from it.

@@ -105,7 +105,7 @@ class LatentPredictions(BaseMCMCGaussianProcess):
         """
         for chunk in zip(*(f.mean_chunks(X) for f in self._posterior_draws()), strict=True):
             rows, means = zip(*chunk, strict=True)
-            yield rows[0], _joined(means)
+            yield rows[0], joined(means)
 
     def _mcse_at(self, X: Any) -> Array:
         """Return the Monte Carlo standard errors of predictions at checked inputs."""
@@ -159,14 +159,14 @@ class LatentPredictions(BaseMCMCGaussianProcess):
         if return_cov:
             check_covariance_memory(functions, X, self.memory_limit)
         if not (return_std or return_cov):
-            return _joined([latent_mean(draws, X) for draws in functions])
+            return joined([latent_mean(draws, X) for draws in functions])
         moments = latent_covariance if return_cov else latent_moments
         means, uncertainties = zip(*(moments(draws, X) for draws in functions), strict=True)
-        mean, uncertainty = _joined(means), _joined(uncertainties)
+        mean, uncertainty = joined(means), joined(uncertainties)
         return mean, np.sqrt(uncertainty) if return_std else uncertainty
 
 
-def _joined(parts: Sequence[Array]) -> Array:
+def joined(parts: Sequence[Array]) -> Array:
     """Return the array of the only latent function, or those of several along a last axis."""
     return parts[0] if len(parts) == 1 else np.stack(parts, axis=-1)
 

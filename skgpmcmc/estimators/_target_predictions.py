@@ -19,6 +19,7 @@ from .._prediction._dense import PosteriorDraws, check_covariance_memory, sample
 from .._prediction._registry import predictions_of
 from ..likelihoods._checks import as_floats, check_quantiles
 from ..representations import is_usable
+from ._derivative import DerivativePredictions
 from ._documentation import with_shared_documentation
 from ._inputs import (
     check_sample_weight,
@@ -27,10 +28,10 @@ from ._inputs import (
     new_vector,
 )
 from ._latent_predictions import check_one_uncertainty
-from ._leave_one_out import LeaveOneOut
+from ._shares import VarianceShares
 
 
-class TargetPredictions(RegressorMixin, LeaveOneOut):
+class TargetPredictions(RegressorMixin, VarianceShares, DerivativePredictions):
     """What a fitted regressor predicts; not for direct use."""
 
     # Set by fit: the units in which the model is fitted, and the kernel's white noise.
@@ -50,6 +51,9 @@ class TargetPredictions(RegressorMixin, LeaveOneOut):
             self._n_prediction_draws(),
         )
         return [draws]
+
+    def _name_in_kernel(self, path: str) -> str:
+        return self._split.name_of(path)
 
     def _known_variance(self) -> float:
         """Return the noise of new rows that is not sampled, in the units of the model.
