@@ -127,7 +127,7 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     n_classes_ : int
-        How many there are.
+        Number of classes.
     priors_ : PriorTable
         A read-only dictionary: name of a hyperparameter -> tuple with the prior of each element. A
         prior is a frozen scipy.stats distribution on the natural scale. In the model it is also cut
@@ -140,8 +140,8 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
     diagnostics_ : SummaryTable
         A dictionary: name of a quantity -> mean, sd, mcse, ess_bulk, ess_tail, rhat. These are the
         numbers of `summary`, without quantiles. Elements of vectors have numbers, and not names of
-        columns. With several latent functions the names begin with the class, as in ``"setosa:
-        mean"``.
+        columns. With several latent functions the names begin with the class, as in
+        ``"setosa: mean"``.
     trace_ : Trace, or list of Trace
         All draws and costs. For several latent functions there is one for each.
     kernel_ : kernel instance
