@@ -1,4 +1,7 @@
-"""Monthly counts as a sum: a trend, a season, and what comes next.
+"""Trend, season, and what comes next
+==================================
+
+Monthly counts as a sum: a trend, a season, and what comes next.
 
 The series is generated, so that the truth is known: accidents in each month of ten years, whose log
 rate is a trend that first rises and then falls, plus a season. A Cox process is fitted to the first

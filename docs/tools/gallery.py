@@ -14,6 +14,7 @@ ORDER = [
     "coal_mining.py",
     "redwoods.py",
     "point_patterns.py",
+    "components.py",
     "fine_grid.py",
     "representations.py",
     "prior_draws.py",

@@ -46,7 +46,7 @@ def _renamed(method: FunctionType, cls: type) -> FunctionType:
     parts = method.__code__, method.__globals__, method.__name__, method.__defaults__
     copy = FunctionType(*parts, method.__closure__)
     functools.update_wrapper(copy, method)
-    del copy.__wrapped__
+    del vars(copy)["__wrapped__"]
     copy.__kwdefaults__ = method.__kwdefaults__
     copy.__module__, copy.__qualname__ = cls.__module__, f"{cls.__qualname__}.{method.__name__}"
     return copy
