@@ -45,8 +45,8 @@ def _renamed(method: FunctionType, cls: type) -> FunctionType:
     """Return a copy of a method that says it is one of this class."""
     parts = method.__code__, method.__globals__, method.__name__, method.__defaults__
     copy = FunctionType(*parts, method.__closure__)
-    functools.update_wrapper(copy, method)
-    del vars(copy)["__wrapped__"]
+    copy.__dict__.update(method.__dict__)
+    copy.__doc__, copy.__annotations__ = method.__doc__, method.__annotations__
     copy.__kwdefaults__ = method.__kwdefaults__
     copy.__module__, copy.__qualname__ = cls.__module__, f"{cls.__qualname__}.{method.__name__}"
     return copy

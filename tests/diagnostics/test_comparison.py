@@ -23,7 +23,7 @@ from skgpmcmc.diagnostics import LooEstimate
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore:loo. Pareto:UserWarning"),
+    pytest.mark.filterwarnings("ignore:(loo|models.*). Pareto:UserWarning"),
 ]
 
 N = 40
