@@ -7,6 +7,10 @@ model whose rows are the points. The training rows do not matter: a draw is m nu
 A row that the model was fitted to is no exception: it is predicted as a new input of the same
 function, whose deviation from what u says is unknown. Near points there is next to none.
 Covariances of new inputs are the kernel's own, given u.
+
+So are those of the parts of f, the summands of the kernel: given u, part j has the variance
+k_j(x, x) - k_j . K_mm^-1 k_j, and parts j and l have the covariance -k_j . K_mm^-1 k_l, which add
+up to that of f. What the points leave of f is not split by any rule.
 """
 
 from __future__ import annotations
