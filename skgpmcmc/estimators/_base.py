@@ -297,7 +297,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         if not self._structure.keeps_latents:
             self.inducing_points_ = self._structure.kept_inputs(self.X_train_)
             self.n_inducing_ = len(self.inducing_points_)
-            self.approximation_ = judge(models, self._traces)
+            self.approximation_ = judge(models, self._traces, np.ndim(self.n_inducing) > 0)
 
     def _function_labels(self) -> list[Any] | None:
         """Return what the latent functions are called, if there are several."""

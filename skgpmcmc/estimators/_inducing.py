@@ -199,7 +199,9 @@ def choose(
     return LowRankStructure(points), np.stack([_spread(one, n_chains) for one in found])
 
 
-def judge(groups: Groups, traces: Sequence[Sequence[Trace]]) -> dict[str, float]:
+def judge(
+    groups: Groups, traces: Sequence[Sequence[Trace]], are_given: bool
+) -> dict[str, float]:
     """Return how much the inducing points of a fit lose; warn if it is too much.
 
     Parameters
@@ -208,6 +210,8 @@ def judge(groups: Groups, traces: Sequence[Sequence[Trace]]) -> dict[str, float]
         What was sampled.
     traces : sequence of sequence of Trace
         Its draws.
+    are_given : bool
+        Whether the user chose the points.
 
     Warns
     -----
@@ -220,13 +224,15 @@ def judge(groups: Groups, traces: Sequence[Sequence[Trace]]) -> dict[str, float]
     found = compare(stand_ins(groups, traces), points, more)
     if not _is_good(found):
         number = "1 inducing point is" if len(points) == 1 else f"{len(points)} inducing points are"
+        raise_number = f"Raise n_inducing (now {len(points)} points)"
+        advice = "Give more points as n_inducing" if are_given else raise_number
         warn_user(
             f"{number} too few for these data: with {len(more)} the log evidence differs by an "
             "amount that varies over the draws with variance "
             f"{found.evidence_variance:.3g} (should be at most {_MOST_EVIDENCE_VARIANCE}), and "
             f"{100.0 * found.variance_left:.2g} % of the latent function's variance is left "
             f"(should be at most {100.0 * _MOST_VARIANCE_LEFT:.0f} %). "
-            f"Raise n_inducing (now {len(points)} points), use a smoother kernel, or set "
+            f"{advice}, use a smoother kernel, or set "
             "n_inducing=None for the exact model, whose time grows with the cube of the rows.",
             UserWarning,
         )

@@ -238,8 +238,10 @@ def test_too_few_points_are_said_to_be():
     x = np.linspace(0.0, 10.0, 120)[:, np.newaxis]
     y = np.sin(6.0 * x[:, 0]) + 0.05 * np.random.default_rng(0).normal(size=120)
     model = MCMCGaussianProcessRegressor(n_inducing=4, **LENGTH | {"n_warmup": 60})
-    with pytest.warns(UserWarning, match="4 inducing points are too few for these data"):
+    with pytest.warns(UserWarning, match=r"4 inducing .*Raise n_inducing \(now 4 points\)"):
         model.fit(x, y)
+    with pytest.warns(UserWarning, match=r"4 inducing .*Give more points as n_inducing,"):
+        model.set_params(n_inducing=x[::30].tolist()).fit(x, y)
 
 
 @each_estimator
