@@ -199,9 +199,7 @@ def choose(
     return LowRankStructure(points), np.stack([_spread(one, n_chains) for one in found])
 
 
-def judge(
-    groups: Groups, traces: Sequence[Sequence[Trace]], are_given: bool
-) -> dict[str, float]:
+def judge(groups: Groups, traces: Sequence[Sequence[Trace]], are_given: bool) -> dict[str, float]:
     """Return how much the inducing points of a fit lose; warn if it is too much.
 
     Parameters
