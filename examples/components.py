@@ -63,7 +63,7 @@ def print_trend(model: MCMCCoxProcessRegressor) -> None:
 
 def main() -> None:
     """Run the example."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a few draws, to see that it runs")
     parser.add_argument("--output", default="components.png", help="where the picture goes")
     arguments = parser.parse_args()

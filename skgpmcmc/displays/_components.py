@@ -329,14 +329,14 @@ def _function(estimator: Any, target: Any) -> tuple[int | None, str]:
 
     None and nothing if there is only one.
     """
-    labels = estimator._function_labels()
-    if labels is None:
+    if not isinstance(estimator.trace_, list):
         if target is not None:
             raise ValueError(
                 f"target is for estimators with a latent function for each class; got {target!r}. "
                 "Leave it out: there is one latent function."
             )
         return None, ""
+    labels = estimator.classes_.tolist()
     if target not in labels:
         raise ValueError(f"target must be one of the classes, {labels}; got {target!r}.")
     return labels.index(target), f"{target}: "
