@@ -30,11 +30,13 @@ def draw(losses: dict, predictions: dict, columns: dict, path: str) -> None:
     """
     figure = plt.figure(figsize=(13, 10), layout="constrained")
     above = ["losses", "losses", "relevance", "relevance"]
-    axes = figure.subplot_mosaic([above, list(predictions)], height_ratios=[1.3, 1.0])
+    mosaic: list = [above, list(predictions)]
+    axes = figure.subplot_mosaic(mosaic, height_ratios=[1.3, 1.0])
     draw_losses(axes["losses"], losses)
     draw_relevance(axes["relevance"], **columns)
     for (name, pooled), colour in zip(predictions.items(), COLOURS, strict=True):
-        draw_calibration(axes[name], *pooled, colour)
+        p, y, row = pooled
+        draw_calibration(axes[name], p, y, row, colour)
         axes[name].set_title(name, color=colour, fontsize=11)
     axes[next(iter(predictions))].set_ylabel("share of good returns")
     figure.supxlabel(

@@ -81,7 +81,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     data = load_coal_mining()
-    length = {"n_warmup": 10, "n_draws": 20} if arguments.quick else {}
+    length: dict = {"n_warmup": 10, "n_draws": 20} if arguments.quick else {}
     model = MCMCCoxProcessRegressor(max_prediction_draws=1000, random_state=0, **length)
     start = time.perf_counter()
     with warnings.catch_warnings():

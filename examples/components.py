@@ -72,7 +72,7 @@ def main() -> None:
     exposure, fitted = days / DAYS_PER_MONTH, slice(0, 12 * N_FITTED)
     # The season repeats itself exactly: its period is fixed, its shape is not.
     season = ConstantKernel() * ExpSineSquared(periodicity=1.0, periodicity_bounds="fixed")
-    length = {"n_chains": 2, "n_warmup": 10, "n_draws": 20} if arguments.quick else {}
+    length: dict = {"n_chains": 2, "n_warmup": 10, "n_draws": 20} if arguments.quick else {}
     model = MCMCCoxProcessRegressor(
         ConstantKernel() * RBF() + season, max_prediction_draws=400, random_state=0, **length
     )

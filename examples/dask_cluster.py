@@ -37,7 +37,7 @@ def main() -> None:
 
     X, y = load_ionosphere(return_X_y=True)
     X, y = X[:200], y[:200]
-    length = {"n_warmup": 5, "n_draws": 5} if arguments.quick else {"n_draws": 250}
+    length: dict = {"n_warmup": 5, "n_draws": 5} if arguments.quick else {"n_draws": 250}
     if arguments.quick:
         warnings.simplefilter("ignore", ConvergenceWarning)
     model = MCMCGaussianProcessClassifier(n_chains=4, random_state=0, **length)

@@ -84,7 +84,7 @@ def plot(survey: Survey, mean: np.ndarray, interval: np.ndarray, path: str) -> N
     counts = np.where(survey.surveyed, survey.counts, np.nan)
     lowest, highest = np.quantile(survey.intensity, [0.01, 1.0])
     log_scale = {"cmap": "cividis", "norm": LogNorm(lowest, highest)}
-    maps = [
+    maps: list[tuple] = [
         ("True intensity", survey.intensity, "events per unit area", log_scale),
         ("Counts; hatched: not surveyed", counts, "events in a cell", {"cmap": "cividis"}),
         ("Posterior mean intensity", mean, "events per unit area", log_scale),
@@ -121,7 +121,8 @@ def main() -> None:
     parser.add_argument("--output", default="fine_grid.png", help="where the picture goes")
     arguments = parser.parse_args()
 
-    n_cells, length = 100, {"n_chains": 2, "n_warmup": 150, "n_draws": 200}
+    n_cells = 100
+    length: dict = {"n_chains": 2, "n_warmup": 150, "n_draws": 200}
     if arguments.quick:
         n_cells, length = 20, {"n_chains": 2, "n_warmup": 10, "n_draws": 20}
     survey = simulate(n_cells, seed=4)

@@ -30,19 +30,19 @@ from skgpmcmc.point_patterns import bin_events
 
 def draw_mining(dates: np.ndarray, path: Path, length: dict) -> None:
     """Draw the rate of explosions in units of 365 days, from 112 cells of that length."""
-    labels = {"feature_names": ["year"], "unit": "explosions in 365 days"}
+    labels: dict = {"feature_names": ["year"], "unit": "explosions in 365 days"}
 
     cells = bin_events(dates, bins=112, window=("1851-03-15", "1963-02-16"), unit="365D")
     # More draws than by default, or the ends of the band would be jagged.
     model = MCMCCoxProcessRegressor(max_prediction_draws=1000, random_state=0, **length)
     model.fit(cells.X, cells.y, exposure=cells.exposure)
-    where = {"events": cells.events, "convert": cells.to_dates}
+    where: dict = {"events": cells.events, "convert": cells.to_dates}
     IntensityDisplay.from_estimator(model, **where, **labels).figure_.savefig(path, dpi=110)
 
 
 def draw_redwoods(points: np.ndarray, path: Path, length: dict) -> None:
     """Draw the intensity of trees per unit area, where the region's side is 1."""
-    labels = {"feature_names": ["x (side)", "y (side)"], "unit": "trees per unit area"}
+    labels: dict = {"feature_names": ["x (side)", "y (side)"], "unit": "trees per unit area"}
 
     cells = bin_events(points, bins=25, window=(0.0, 1.0))
     model = MCMCCoxProcessRegressor(random_state=0, **length)

@@ -111,7 +111,8 @@ def main() -> None:
 
     nu = np.random.default_rng(4).standard_normal(len(INPUTS))
     latents = np.column_stack([principal_root(covariance(scale)) @ nu for scale in LENGTH_SCALES])
-    log_grid = np.linspace(*np.log(BOUNDS), 1500 if arguments.quick else 3000)
+    low, high = np.log(BOUNDS)
+    log_grid = np.linspace(low, high, 1500 if arguments.quick else 3000)
     density = posterior_given_latents(latents, log_grid)
     print_widths(log_grid, density)
     plot(latents, log_grid, density, arguments.output)

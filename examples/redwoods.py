@@ -77,7 +77,7 @@ def plot(intensity: np.ndarray, steps: np.ndarray, points: np.ndarray, path: str
     colours = ListedColormap(["#0072B2", "#A6CEE3", "#F2F2F2", "#F5C08F", "#D55E00"])
     image = right.imshow(steps.T, cmap=colours, norm=BoundaryNorm(np.arange(-2.5, 3.0), 5), **shape)
     bar = figure.colorbar(image, cax=right.inset_axes(BAR))
-    bar.set_ticks(np.arange(-1.5, 2.0), labels=["5 %", "25 %", "75 %", "95 %"])
+    bar.set_ticks([-1.5, -0.5, 0.5, 1.5], labels=["5 %", "25 %", "75 %", "95 %"])
     bar.set_label(f"posterior probability of more than {len(points)} trees per unit area")
     right.plot(*points.T, "o", color="black", markersize=2.5)
     right.set_title("Is it above the homogeneous intensity?")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -14,6 +14,10 @@ _N_COAL_MINING_BINS = 112
 _N_REDWOOD_CELLS_PER_SIDE = 25
 
 
+@overload
+def load_ionosphere(*, return_X_y: Literal[False] = False, as_frame: bool = False) -> Bunch: ...
+@overload
+def load_ionosphere(*, return_X_y: Literal[True], as_frame: bool = False) -> tuple[Any, Any]: ...
 def load_ionosphere(*, return_X_y: bool = False, as_frame: bool = False) -> Bunch | tuple[Any, Any]:
     """Load the ionosphere radar returns (binary classification).
 
@@ -84,6 +88,10 @@ def load_ionosphere(*, return_X_y: bool = False, as_frame: bool = False) -> Bunc
     )
 
 
+@overload
+def load_coal_mining(*, return_X_y: Literal[False] = False, as_frame: bool = False) -> Bunch: ...
+@overload
+def load_coal_mining(*, return_X_y: Literal[True], as_frame: bool = False) -> tuple[Any, Any]: ...
 def load_coal_mining(
     *, return_X_y: bool = False, as_frame: bool = False
 ) -> Bunch | tuple[Any, Any]:
@@ -162,6 +170,10 @@ def load_coal_mining(
     )
 
 
+@overload
+def load_redwoods(*, return_X_y: Literal[False] = False, as_frame: bool = False) -> Bunch: ...
+@overload
+def load_redwoods(*, return_X_y: Literal[True], as_frame: bool = False) -> tuple[Any, Any]: ...
 def load_redwoods(*, return_X_y: bool = False, as_frame: bool = False) -> Bunch | tuple[Any, Any]:
     """Load the California redwoods (point process in the plane).
 

@@ -114,7 +114,7 @@ def pays(grid: Grid, n_rows: int, update: Any) -> bool:
 
 #: Representations that "auto" stands for where the covariance is dense, the best ones first.
 PREFERRED_FOR_NUMBERS = ("marginal", "collapsed", "surr-site")
-PREFERRED_FOR_COUNTS = ("joint-ep", "post-ep")
+PREFERRED_FOR_COUNTS = ("joint-ep", "post-ep", "collapsed")
 # Link -> up to how many hyperparameters of the kernel a sweep of slices around sites mixes about
 # as fast as auxiliary variables do, and several times faster where a line separates the classes
 # (`benchmarks.bench_representations`).
@@ -125,7 +125,6 @@ def preferred_for_classes(
     n_hyperparameters: int,
     link: str,
     multi_class: str,
-    update: Any,
     structure: CovarianceStructure,
 ) -> tuple[str, ...]:
     """Return the representations that "auto" stands for with labels, the best ones first.
@@ -136,14 +135,12 @@ def preferred_for_classes(
         Of the kernel.
     link, multi_class : str
         The classifier's parameters.
-    update : str or callable
-        Its `hyperparameter_update`.
     structure : CovarianceStructure
         Of the covariance. With inducing points there are many rows: the sum of what sites leave of
         their likelihoods then allows only small moves.
     """
     few = n_hyperparameters <= _FEW_HYPERPARAMETERS[link] and structure.keeps_latents
-    sites_first = few and multi_class != "softmax" and update != "hmc"
+    sites_first = few and multi_class != "softmax"
     rest = ("post-ep", "collapsed") if sites_first else ("collapsed", "post-ep")
     # Sites of a class would be those of the other classes' latent functions at one moment.
     return rest if multi_class == "softmax" else ("joint-ep", *rest)
@@ -199,6 +196,8 @@ def auto_representation(preferred: Sequence[str], update: Any, target: Target) -
         for name in preferred
         if may_follow or not representation_class(name).updates_latents_jointly
     ]
+    if update == "hmc":  # without a gradient it is refused
+        names.sort(key=lambda name: not representation_class(name).has_gradient)
     return first_usable(names, target.likelihood, target.structure)
 
 
@@ -326,15 +325,15 @@ def _check_gradient(representation: str | float, target: Target) -> None:
             if kind.has_gradient and is_usable(name, target.likelihood, target.structure)
         ]
         own = (
-            f"Set representation={' or '.join(names)}"
+            f"Set representation={' or '.join(names)}."
             if names
-            else "No representation of these data has a gradient"
+            else "No representation of these data has a gradient but, with inducing points, "
+            "'joint-ep' (n_inducing) and, for counts on a Cartesian grid, 'joint-post' (see the "
+            "Notes of MCMCCoxProcessRegressor)."
         )
         raise ValueError(
             f"hyperparameter_update='hmc' needs a representation with a gradient; "
-            f"{representation!r} has none. {own}; for counts on a Cartesian grid there is "
-            "'joint-post' too (see the Notes of MCMCCoxProcessRegressor). Or use "
-            "hyperparameter_update='auto'."
+            f"{representation!r} has none. {own} Or use hyperparameter_update='auto'."
         )
     _check_kernel_gradient("hyperparameter_update='hmc'", target)
 

@@ -42,7 +42,7 @@ from ._convergence import Run, limits_of_fit, warn_once
 from ._fit_name import name_of_fit
 from ._inducing import choose, judge, wanted_points
 from ._inputs import as_objects, check_inducing_points, explain_inputs
-from ._pickling import from_plain, to_plain, with_structure
+from ._pickling import as_this_version, from_plain, to_plain
 from ._prior_table import PriorTable
 from ._reports import Reports, quantity_names
 from ._run import CallbackSupportMixin, fit_chains, with_callbacks
@@ -129,7 +129,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(with_structure(from_plain(state)))
+        super().__setstate__(as_this_version(from_plain(state)))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; see scikit-learn.

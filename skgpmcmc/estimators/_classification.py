@@ -307,8 +307,7 @@ class MCMCGaussianProcessClassifier(ClassPredictions):
     def _preferred_representations(
         self, kernel: Kernel, structure: CovarianceStructure
     ) -> tuple[str, ...]:
-        how = self.link, self.multi_class, self.hyperparameter_update
-        return preferred_for_classes(kernel.n_dims, *how, structure)
+        return preferred_for_classes(kernel.n_dims, self.link, self.multi_class, structure)
 
     def _set_classes(self, y: NDArray, weights: Array | None) -> NDArray[np.intp]:
         """Set the classes; return the number of that of each row."""

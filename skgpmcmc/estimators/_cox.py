@@ -96,7 +96,8 @@ class MCMCCoxProcessRegressor(CountPredictions):
         grids there is ``"joint-post"``, and with inducing points ``"joint-ep"``: nothing is held
         fixed, and the latent function moves together with the hyperparameters. ``"auto"`` is
         ``"joint-ep"`` if there are inducing points and the kernel is one of those of
-        ``hyperparameter_update="auto"``. See Notes for grids. Otherwise it is ``"post-ep"``.
+        ``hyperparameter_update="auto"``. See Notes for grids. Otherwise it is ``"post-ep"``, or
+        ``"collapsed"`` if the likelihood has it and `hyperparameter_update` is ``"hmc"``.
     hyperparameter_update : "auto", "slice", "hmc" or callable, default="auto"
         How the hyperparameters move. ``"slice"`` is slice sampling of one hyperparameter after the
         other. ``"hmc"`` is Hamiltonian Monte Carlo, for the representations "joint-post" and

@@ -19,7 +19,7 @@ from ._prior_table import PriorTable
 from ._training_rows import Observed
 from ._warm_start import Continuation
 
-__all__ = ["from_plain", "to_plain", "with_structure"]
+__all__ = ["as_this_version", "from_plain", "to_plain"]
 
 # The states of chains are registered where checkpoints save them.
 register(
@@ -43,7 +43,18 @@ register(
 )
 
 
-def with_structure(state: dict[str, Any]) -> dict[str, Any]:
+#: What fits of version 0.1.0 did not have: an end before `n_draws`, and inducing points.
+_SINCE_0_1 = {
+    "min_ess": None,
+    "n_inducing": None,
+    "n_inducing_": None,
+    "inducing_points_": None,
+    "approximation_": None,
+    "_stopped_by": "",
+}
+
+
+def as_this_version(state: dict[str, Any]) -> dict[str, Any]:
     """Return the state of a fitted estimator as this version has it.
 
     Version 0.1.0 had a grid, or None, in place of the structure of the covariance.
@@ -52,4 +63,6 @@ def with_structure(state: dict[str, Any]) -> dict[str, Any]:
         return state
     state = dict(state)
     grid = state.pop("_grid")
-    return state | {"_structure": DenseStructure() if grid is None else GridStructure(grid)}
+    structure = DenseStructure() if grid is None else GridStructure(grid)
+    lengths = {"n_warmup_": state["n_warmup"], "n_draws_": state["_traces"][0][0].n_draws}
+    return _SINCE_0_1 | lengths | state | {"_structure": structure}

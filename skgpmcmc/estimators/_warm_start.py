@@ -141,24 +141,26 @@ def _hash(part: Any) -> str:
     """Return a hash of a value, or of its identity where it cannot be pickled."""
     try:
         # An array is the same whether it is in memory or mapped.
-        return str(joblib.hash(_unmasked(part), coerce_mmap=True))
+        return str(joblib.hash(_plain(part), coerce_mmap=True))
     except (PicklingError, AttributeError, TypeError):
         return f"{_IDENTITY}{id(part)}"
 
 
-def _unmasked(value: Any) -> Any:
-    """Return a value with plain arrays in place of masked ones, which joblib cannot hash.
+def _plain(value: Any) -> Any:
+    """Return a value of which joblib's hash depends on the numbers alone.
 
-    Nothing of them is masked: that was refused before.
+    It has plain arrays in place of masked ones, which joblib cannot hash; nothing of them is
+    masked: that was refused before. Kernels are cloned: where two parts share a tuple of bounds,
+    the hash is another one than for two equal tuples, which a clone always has.
     """
     if isinstance(value, np.ma.MaskedArray):
         return np.asarray(value)
     if type(value) in (list, tuple):
-        return type(value)(map(_unmasked, value))
+        return type(value)(map(_plain, value))
     if type(value) is dict:
-        return {name: _unmasked(each) for name, each in value.items()}
+        return {name: _plain(each) for name, each in value.items()}
     if hasattr(value, "get_params") and not isinstance(value, type):  # a kernel
         params = value.get_params().items()
-        masked = {name: _unmasked(v) for name, v in params if isinstance(v, np.ma.MaskedArray)}
-        return clone(value).set_params(**masked) if masked else value
+        masked = {name: _plain(v) for name, v in params if isinstance(v, np.ma.MaskedArray)}
+        return clone(value).set_params(**masked)
     return value

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.base import clone
 
 from skgpmcmc import (
     MCMCCoxProcessRegressor,
@@ -48,6 +49,30 @@ def test_they_predict_as_before(case):
     np.testing.assert_array_equal(quantiles, model.predict_quantiles(X, [0.1, 0.9]))
     samples = old.sample_y(X, 5, random_state=0)
     np.testing.assert_array_equal(samples, model.sample_y(X, 5, random_state=0))
+
+
+# Attributes of a fit that version 0.1.0 did not set.
+SINCE = ["_stopped_by", "approximation_", "converged_", "inducing_points_", "max_rhat"]
+SINCE += ["max_seconds", "min_ess", "n_draws_", "n_inducing", "n_inducing_", "n_warmup_"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_they_have_what_came_later(case):
+    model = CASES[case][0]().set_params(n_inducing=None, min_ess=None)
+    state = {name: v for name, v in model.__getstate__().items() if name not in SINCE}
+    del state["_structure"]
+    old = type(model)()
+    for name in SINCE:
+        vars(old).pop(name, None)
+    old.__setstate__(state | {"_grid": None})
+    with pytest.warns(UserWarning, match=r"raise n_draws \(now 5\)"):
+        estimate = old.loo()
+    np.testing.assert_array_equal(estimate.pointwise, model._estimate().pointwise)
+    assert str(old.summary()) == str(model.summary())
+    assert (old.n_draws_, old.n_warmup_, old.n_inducing_) == (5, 5, None)
+    # A fit of the copy is one of 0.1.0, in its length and without points.
+    again = clone(old)
+    assert (again.min_ess, again.n_inducing) == (None, None)
 
 
 @pytest.mark.parametrize("case", CASES)

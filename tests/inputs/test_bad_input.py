@@ -417,14 +417,18 @@ def test_joint_trajectories_are_for_counts_on_grids_alone(estimator):
     ("model", "words"),
     [
         (Cox(), ["'post-ep' has none", "No representation of these data has", "'joint-post'"]),
-        (Cox(likelihood="negative-binomial"), ["'post-ep' has none", "='collapsed';"]),
-        (Classifier(representation="surr-site"), ["'surr-site' has none", "='collapsed';"]),
+        (Cox(), ["with inducing points", "'joint-ep'", "n_inducing"]),
+        (
+            Cox(likelihood="negative-binomial", representation="post-ep"),
+            ["'post-ep' has none", "='collapsed'."],
+        ),
+        (Classifier(representation="surr-site"), ["'surr-site' has none", "='collapsed'."]),
         (
             Regressor(representation="prior-white", kernel=RBF() + WhiteKernel()),
-            ["'prior-white' has none", "='marginal';"],
+            ["'prior-white' has none", "='marginal'."],
         ),
     ],
-    ids=["counts", "overdispersed", "classes", "reals"],
+    ids=["counts", "counts, points", "overdispersed", "classes", "reals"],
 )
 def test_trajectories_without_a_gradient(model, words):
     model.set_params(hyperparameter_update="hmc", **SHORT)

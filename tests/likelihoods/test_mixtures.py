@@ -692,8 +692,12 @@ def test_a_row_does_not_depend_on_the_others(name):
         atol += 1e-10 * np.sqrt(draws(9, 300)[1].max(axis=0) + 2.0)[:, np.newaxis]
 
     def check(rows):
-        close = np.isclose(function(rows), everything[rows], rtol=ELEMENTWISE, atol=atol[rows])
-        assert close.all()
+        found, expected = function(rows), everything[rows]
+        # numpy's isclose takes an array of tolerances beside infinite values from 2.0 on.
+        finite = np.isfinite(expected)
+        np.testing.assert_array_equal(found[~finite], expected[~finite])
+        found, expected, allowed = found[finite], expected[finite], atol[rows][finite]
+        assert (np.abs(found - expected) <= allowed + ELEMENTWISE * np.abs(expected)).all()
 
     check(np.random.default_rng(2).permutation(300))
     for row in [0, 3, 7, 150, 299]:

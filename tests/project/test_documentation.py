@@ -1,5 +1,6 @@
 """The Python code of the README, the guide and the site runs, one block after the other."""
 
+import ast
 import re
 import warnings
 from pathlib import Path
@@ -94,3 +95,23 @@ def test_quoted_messages_are_in_the_code(words):
         plain(path.read_text(encoding="utf-8")) for path in (ROOT / "skgpmcmc").rglob("*.py")
     ]
     assert any(words in source for source in sources), words
+
+
+def warnings_raised():
+    """The texts in the calls of `warn_user`, by where they stand; not those made elsewhere."""
+    for path in sorted((ROOT / "skgpmcmc").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "warn_user":
+                parts = [part for part in ast.walk(node.args[0]) if isinstance(part, ast.Constant)]
+                texts = [part.value for part in parts if len(str(part.value)) > 10]
+                if texts:
+                    yield pytest.param(texts, id=f"{path.stem}:{node.lineno}")
+
+
+@pytest.mark.parametrize("texts", list(warnings_raised()))
+def test_every_warning_is_on_the_page(texts):
+    page = (ROOT / "examples" / "guide" / "errors-and-warnings.md").read_text(encoding="utf-8")
+    bold = [
+        part.strip() for words in re.findall(r"\*\*(.+?)\*\*", page) for part in words.split("...")
+    ]
+    assert any(words in text for words in bold if len(words) > 10 for text in texts), texts

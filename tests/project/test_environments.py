@@ -1,10 +1,12 @@
 """The package in environments that differ from the usual one; each in a process of its own."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import threading
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +95,21 @@ def test_two_fits_in_two_threads():
 def test_nothing_is_left_behind(tmp_path):
     run("2", environment={"TMPDIR": str(tmp_path)})
     assert not list(tmp_path.glob("skgpmcmc-*"))
+
+
+def test_constraints_are_the_lower_bounds():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = [
+        *project["dependencies"],
+        *(extras[name] for name in ("plot", "arviz", "dask", "test")),
+    ]
+    bounds = dict(re.findall(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", str(wanted)))
+    lines = (ROOT / "tests" / "project" / "oldest.txt").read_text(encoding="utf-8")
+    constraints = dict(re.findall(r"^([\w-]+)==([\d.]+)$", lines, re.MULTILINE))
+    # What others depend on: of scikit-learn, and a part of dask[distributed].
+    implied = {"threadpoolctl": "3.1", "distributed": bounds["dask"]}
+    assert constraints == bounds | implied
 
 
 def interpreter(version):

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared
 from sklearn.model_selection import GridSearchCV
 
 from skgpmcmc import (
@@ -34,6 +34,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 # The second points from which chains continue, 50 iterations after the first, are within.
 SHORT = {"n_chains": 2, "n_warmup": 4, "n_draws": 60, "random_state": 0}
 ONE = {**SHORT, "n_chains": 1}
+KERNEL = ConstantKernel(1.0, (0.1, 10.0)) * RBF(1.0, (0.1, 10.0))
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(12, 2))
 SIGNAL = X[:, 0] + 0.5 * RNG.normal(size=12)
@@ -148,6 +149,19 @@ def test_checkpoint_changes_no_draw_and_is_read_the_second_time(tmp_path, count,
     assert_same(again, whole)
 
 
+# A tuple of bounds that two parts of a kernel share is two tuples in its clone.
+@pytest.mark.parametrize("kernel", [ConstantKernel() * RBF(), ExpSineSquared(), KERNEL])
+def test_clone_of_a_kernel_is_the_same_kernel(tmp_path, kernel):
+    data = X[:, :1], SIGNAL
+    whole = MCMCGaussianProcessRegressor(kernel, **{**ONE, "n_draws": 110}).fit(*data)
+    for options in ({"warm_start": True}, {"checkpoint": tmp_path}):
+        model = MCMCGaussianProcessRegressor(kernel, **ONE, **options).fit(*data)
+        if "checkpoint" in options:
+            model = clone(model)
+        model.set_params(kernel=clone(kernel), n_draws=110).fit(*data)
+        assert_same(model, whole)
+
+
 def test_more_draws_continue(tmp_path, count):
     estimator, inputs, y, _ = cox()
     options = {**ONE, "n_draws": 110}
@@ -220,7 +234,6 @@ def test_every_chain_starts_anew_where_no_point_can_be_kept(tmp_path, monkeypatc
 # Refusals
 
 BASE = {**SHORT, "n_draws": 8, "n_chains": 1}
-KERNEL = ConstantKernel(1.0, (0.1, 10.0)) * RBF(1.0, (0.1, 10.0))
 WEIGHTS = np.arange(12.0) + 1.0
 
 

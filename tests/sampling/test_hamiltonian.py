@@ -14,7 +14,11 @@ from rounding import ELEMENTWISE, EPS
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, RationalQuadratic
 
-from skgpmcmc import MCMCGaussianProcessClassifier, MCMCGaussianProcessRegressor
+from skgpmcmc import (
+    MCMCCoxProcessRegressor,
+    MCMCGaussianProcessClassifier,
+    MCMCGaussianProcessRegressor,
+)
 from skgpmcmc._covariance import KernelCovariance, make_covariance
 from skgpmcmc._running._chains import run_chains
 from skgpmcmc._sampling._hyperparameter_moves import _LOWEST_ACCEPTANCE
@@ -328,6 +332,25 @@ def test_hmc_where_there_is_no_gradient(options, message):
     model = MCMCGaussianProcessClassifier(hyperparameter_update="hmc", **SHORT)
     with pytest.raises(ValueError, match=message):
         model.set_params(**options).fit(X, X[:, 0] > 0)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_auto_takes_a_representation_with_a_gradient_where_hmc_is_asked_for():
+    counts = np.arange(len(X)) % 4
+    model = MCMCCoxProcessRegressor(likelihood="negative-binomial", **SHORTER).fit(X, counts)
+    assert model.representation_ == "post-ep"
+    model.set_params(hyperparameter_update="hmc").fit(X, counts)
+    assert (model.representation_, model.hyperparameter_update_) == ("collapsed", "hmc")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_hmc_with_weights_that_have_no_gradient():
+    options = {"link": "probit", "hyperparameter_update": "hmc", **SHORTER}
+    data = X, X[:, 0] > 0.0, np.full(len(X), 0.5)
+    with pytest.raises(ValueError, match=r"No representation .*'joint-ep' \(n_inducing\)"):
+        MCMCGaussianProcessClassifier(**options).fit(*data)
+    model = MCMCGaussianProcessClassifier(n_inducing=5, **options).fit(*data)
+    assert (model.representation_, model.hyperparameter_update_) == ("joint-ep", "hmc")
 
 
 class WithoutGradient(RBF):
