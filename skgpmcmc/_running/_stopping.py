@@ -104,8 +104,8 @@ class StoppingRule:
 def convergence(groups: Sequence[Sequence[Trace]]) -> Convergence:
     """Return how far the chains of all latent functions have converged.
 
-    Looked at are all hyperparameters (the logarithms of those that are positive), the mean, the
-    latent function at up to 50 of the training inputs, and the complete-data log likelihood.
+    Looked at is what `Trace.summary` shows: all hyperparameters, the mean, the latent function at
+    up to 50 of the training inputs, and the complete-data log likelihood.
     """
     traces = [trace for group in groups for trace in group]
     found = [rhat_and_ess(_quantities(trace)) for trace in traces]
@@ -125,4 +125,6 @@ def _quantities(trace: Trace) -> Array:
     if trace.collapsed_mean is not None:
         scalars.append(trace.collapsed_mean)
     latents = trace.latent[..., some_latents(trace.latent.shape[2])]
-    return np.concatenate([trace.theta, np.stack(scalars, axis=-1), latents], axis=-1)
+    # On the scale of the tables: R-hat of folded draws, |x - median|, depends on it.
+    natural = trace.layout.natural(trace.theta)
+    return np.concatenate([natural, np.stack(scalars, axis=-1), latents], axis=-1)

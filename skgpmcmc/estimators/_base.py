@@ -339,10 +339,10 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
 
     def _warn_of_chains(self, traces: list[Trace], rule: StoppingRule) -> None:
         """Warn once if the chains were stopped or have not converged."""
-        n_draws = self.n_draws_
+        warm_up = self.n_warmup_, self.n_warmup_ >= self.n_warmup
         moves = other_moves(self.representation_, self.hyperparameter_update_)
         fit = name_of_fit(self, len(self._observed.numbers), getattr(self, "n_features_in_", None))
-        run = Run(traces[0].n_chains, n_draws, self.n_warmup_, moves, fit, rule)
+        run = Run(traces[0].n_chains, self.n_draws_, *warm_up, moves, fit, rule)
         rows = dict(zip(quantity_names(self), self.diagnostics_.values(), strict=True))
         warn_once(rows, run, self._stopped(), self._advice() + without_moves(traces))
 

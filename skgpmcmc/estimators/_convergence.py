@@ -31,6 +31,8 @@ class Run:
     ----------
     n_chains, n_draws, n_warmup : int
         Chains, draws of each, and iterations before them.
+    warmup_is_longest : bool
+        Whether the warm-up took all iterations that it was allowed to take.
     other_moves : str
         Another way to sample that may help chains which are stuck; empty if there is none.
     fit : str
@@ -42,6 +44,7 @@ class Run:
     n_chains: int
     n_draws: int
     n_warmup: int
+    warmup_is_longest: bool
     other_moves: str
     fit: str
     rule: StoppingRule
@@ -74,7 +77,7 @@ def warn_once(
         shown += ", the latent function where the chains agree least,"
     warn_user(
         f"{stopped}The chains have not converged: the worst quantity is {shown}"
-        f"{_fault(row, run)}. {_advice(row, run, bool(stopped))}. "
+        f"{_fault(row, run)}{_other_fault(diagnostics, name, run.rule)}. {_advice(row, run, bool(stopped))}. "
         f"summary() has the table of all quantities. This is {run.fit}.{more}",
         ConvergenceWarning,
     )
@@ -125,6 +128,17 @@ def _fault(row: Mapping[str, float], run: Run) -> str:
     return f" with {' and '.join(faults)}"
 
 
+def _other_fault(
+    diagnostics: Mapping[str, Mapping[str, float]], name: str, rule: StoppingRule
+) -> str:
+    """Name the quantity with the largest R-hat, if it is too large and another one is the worst."""
+    largest = max(diagnostics, key=lambda n: diagnostics[n]["rhat"])
+    rhat = diagnostics[largest]["rhat"]
+    if largest == name or not rhat > max(rule.limits[1], diagnostics[name]["rhat"]):
+        return ""
+    return f"; {largest!r} has R-hat {rhat:.3f}"
+
+
 def _advice(row: Mapping[str, float], run: Run, is_stopped: bool) -> str:
     """Say what to do about it; how stopped chains go on was said before."""
     if _is_stuck(row, run):
@@ -139,7 +153,9 @@ def _advice(row: Mapping[str, float], run: Run, is_stopped: bool) -> str:
         draws = "Going on makes the draws that are missing"
     if not row["rhat"] > run.rule.limits[1]:
         return draws
-    return f"{draws}, or start afresh with more n_warmup (now {run.n_warmup}) or narrower priors"
+    # A warm-up that ended by itself ends there again, however long it may be.
+    longer = f"more n_warmup (now {run.n_warmup}) or " * run.warmup_is_longest
+    return f"{draws}, or start afresh with {longer}narrower priors"
 
 
 def _is_stuck(row: Mapping[str, float], run: Run) -> bool:

@@ -23,7 +23,7 @@ from skgpmcmc import (
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
 )
-from skgpmcmc._running._stopping import StoppingRule
+from skgpmcmc._running._stopping import StoppingRule, convergence
 from skgpmcmc.estimators._convergence import Run, more_draws, warn_once
 from skgpmcmc.updates import RandomWalk
 
@@ -54,7 +54,7 @@ def caught(call):
 def text_of(row, stopped="", **run):
     """Return the one warning about a table with a good quantity and another one."""
     values = {"n_chains": 4, "n_draws": 1000, "n_warmup": 250, "other_moves": "", "fit": "F"}
-    values |= {"rule": StoppingRule()} | run
+    values |= {"warmup_is_longest": True, "rule": StoppingRule()} | run
     table = {"good": GOOD, "bad": GOOD | row}
     texts = caught(lambda: warn_once(table, Run(**values), stopped))
     assert len(texts) <= 1
@@ -81,6 +81,37 @@ def test_chains_that_disagree_a_little_need_more_draws_or_a_longer_warm_up():
     assert MORE_DRAWS in text
     assert MORE_WARM_UP in text
     assert STUCK not in text
+
+
+def test_a_warm_up_that_ended_by_itself_would_end_there_again():
+    text = text_of({"ess_bulk": 150.0, "rhat": 1.07}, warmup_is_longest=False)
+    assert "start afresh with narrower priors" in text
+    assert "n_warmup" not in text
+
+
+def test_a_larger_rhat_than_that_of_the_worst_quantity_is_named_too():
+    rows = {"few": GOOD | {"ess_bulk": 20.0}, "apart": GOOD | {"rhat": 1.06}}
+    run = Run(4, 1000, 250, True, "", "F", StoppingRule())
+    (text,) = caught(lambda: warn_once(rows, run))
+    assert (
+        "'few' with 20 effective draws (bulk; should be at least 100); 'apart' has R-hat 1.060"
+        in text
+    )
+    rows["apart"] = GOOD | {"rhat": 1.04}
+    (text,) = caught(lambda: warn_once(rows, run))
+    assert "apart" not in text
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_rule_and_the_table_judge_the_same_numbers(seed):
+    lengths = {"n_chains": 2, "n_warmup": 10, "n_draws": 30, "min_ess": None}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = MCMCGaussianProcessClassifier(random_state=seed, **lengths).fit(X, Y)
+    found = convergence([[model.trace_]])
+    table = model.diagnostics_.values()
+    assert found.rhat >= max(row["rhat"] for row in table)
+    assert found.ess <= min(row["ess_bulk"] for row in table)
 
 
 @pytest.mark.parametrize(
