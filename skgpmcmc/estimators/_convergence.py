@@ -75,9 +75,10 @@ def warn_once(
     shown = f"{name!r}"
     if name.endswith(_LATENT):
         shown += ", the latent function where the chains agree least,"
+    fault = _fault(row, run) + _other_fault(diagnostics, name, run.rule)
     warn_user(
         f"{stopped}The chains have not converged: the worst quantity is {shown}"
-        f"{_fault(row, run)}{_other_fault(diagnostics, name, run.rule)}. {_advice(row, run, bool(stopped))}. "
+        f"{fault}. {_advice(row, run, bool(stopped))}. "
         f"summary() has the table of all quantities. This is {run.fit}.{more}",
         ConvergenceWarning,
     )
