@@ -15,6 +15,7 @@ ORDER = [
     "redwoods.py",
     "point_patterns.py",
     "components.py",
+    "forecast.py",
     "fine_grid.py",
     "representations.py",
     "prior_draws.py",
