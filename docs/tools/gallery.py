@@ -25,6 +25,7 @@ ORDER = [
 # At full length they take less than half a minute of one core, and their pictures are better.
 FULL = {
     "coal_mining.py",
+    "forecast.py",
     "prior_draws.py",
     "quickstart.py",
     "redwoods.py",
