@@ -114,7 +114,16 @@ def mean_and_error(values: np.ndarray) -> tuple[float, float]:
 
 
 def _column(rows: list[Row], key: str) -> np.ndarray:
-    return np.array([float(row[key]) for row in sorted(rows, key=lambda row: row["origin"])])
+    return np.array([float(row[key]) for row in rows])
+
+
+def differences_from_ours(rows: list[Row], name: str) -> np.ndarray:
+    """Return by how much the log score of ours is larger, at each origin that both have."""
+    ours, other = (
+        {row["origin"]: float(row["log_score"]) for row in rows if row["method"] == method}
+        for method in (OURS, name)
+    )
+    return np.array([ours[origin] - other[origin] for origin in ours if origin in other])
 
 
 def print_table(rows: list[Row]) -> None:
@@ -123,22 +132,26 @@ def print_table(rows: list[Row]) -> None:
     print("|---|---|---|---|---|---|---|")
     for series in dict.fromkeys(row["series"] for row in rows):
         here = [row for row in rows if row["series"] == series]
-        methods = dict.fromkeys(row["method"] for row in here)
-        by_method = {name: [r for r in here if r["method"] == name] for name in methods}
-        for name, found in by_method.items():
-            scores = _column(found, "log_score")
+        for name in dict.fromkeys(row["method"] for row in here):
+            found = [row for row in here if row["method"] == name]
             difference = ""
             if name != OURS:
-                mean, error = mean_and_error(_column(by_method[OURS], "log_score") - scores)
+                mean, error = mean_and_error(differences_from_ours(here, name))
                 difference = f"{mean:+.3f} ({error:.3f})"
-            covers = []
-            for level in LEVELS:
-                mean, error = mean_and_error(100.0 * _column(found, f"cover_{100 * level:.0f}"))
-                covers.append(f"{mean:.0f} ({error:.0f})")
+            score = f"{_column(found, 'log_score').mean():.3f}"
             seconds = f"{_column(found, 'cpu_s').mean():.1f}"
-            cells = [series, name, f"{scores.mean():.3f}", difference, *covers, seconds]
+            cells = [series, name, score, difference, *_coverages(found, 0), seconds]
             print("| " + " | ".join(cells) + " |")
     _print_pooled(rows)
+
+
+def _coverages(rows: list[Row], digits: int) -> list[str]:
+    """Return the mean coverage of each level with its standard error, in percent."""
+    cells = []
+    for level in LEVELS:
+        mean, error = mean_and_error(100.0 * _column(rows, f"cover_{100 * level:.0f}"))
+        cells.append(f"{mean:.{digits}f} ({error:.{digits}f})")
+    return cells
 
 
 def _print_pooled(rows: list[Row]) -> None:
@@ -146,12 +159,9 @@ def _print_pooled(rows: list[Row]) -> None:
     print("\n| all series | 50 % | 90 % | converged |\n|---|---|---|---|")
     for name in dict.fromkeys(row["method"] for row in rows):
         found = [row for row in rows if row["method"] == name]
-        covers = []
-        for level in LEVELS:
-            mean, error = mean_and_error(100.0 * _column(found, f"cover_{100 * level:.0f}"))
-            covers.append(f"{mean:.1f} ({error:.1f})")
         n_good = sum(int(row["converged"]) for row in found)
-        print(f"| {name} | {covers[0]} | {covers[1]} | {n_good} of {len(found)} |")
+        cells = [name, *_coverages(found, 1), f"{n_good} of {len(found)}"]
+        print("| " + " | ".join(cells) + " |")
 
 
 def read_rows(path: Path | None) -> list[Row]:

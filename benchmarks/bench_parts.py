@@ -7,8 +7,8 @@ these with the same priors, and the truth is compared with the central 50 and 90
 is the latent function, without centring.
 
 Of the rows that are compared, twelve are months of the data, and twelve those of the next year.
-Standard errors are over data sets, because the rows of one are not independent. The last study is a
-control that has to fail: its truths come from trends that change faster than its priors say.
+Standard errors are over data sets, because the rows of one are not independent. A control that has
+to fail is in `tests/prediction/test_component_coverage.py`.
 
     python -m benchmarks.bench_parts [--smoke] [--data-sets 100] [--output FILE.csv]
 
@@ -68,17 +68,9 @@ class Truth(NamedTuple):
     mean: float
 
 
-def draw_truth(rng: np.random.Generator, length_scale: Any) -> Truth:
-    """Return parts of hyperparameters of the priors.
-
-    Parameters
-    ----------
-    rng : Generator
-    length_scale : frozen distribution
-        Of the trend, in years.
-    """
-    priors = PRIORS | {"k1__k2__length_scale": length_scale}
-    values = {name: prior.rvs(random_state=rng) for name, prior in priors.items()}
+def draw_truth(rng: np.random.Generator) -> Truth:
+    """Return parts with hyperparameters of the priors."""
+    values = {name: prior.rvs(random_state=rng) for name, prior in PRIORS.items()}
     kernel = KERNEL.clone_with_theta(KERNEL.theta).set_params(**values)
     parts = {}
     for label, part in zip(LABELS, (kernel.k1, kernel.k2), strict=True):
@@ -104,29 +96,17 @@ def fit_counts(latent: np.ndarray, rng: np.random.Generator, options: dict) -> A
     return model.fit(DATA, rng.poisson(np.exp(latent)))
 
 
-class Study(NamedTuple):
-    """What is fitted, and the prior of the trend's length scale that the truths come from."""
-
-    fit: Callable[..., Any]
-    length_scale: Any = PRIORS["k1__k2__length_scale"]
-
-
-STUDIES = {
-    "numbers": Study(fit_numbers),
-    "counts": Study(fit_counts),
-    "control: faster trends": Study(fit_counts, stats.lognorm(s=0.5, scale=0.15)),
-}
+STUDIES: dict[str, Callable[..., Any]] = {"numbers": fit_numbers, "counts": fit_counts}
 
 
 def run_data_set(name: str, seed: int, options: dict) -> dict[str, Any]:
     """Draw a truth, fit, and return the share of truths in the intervals, by part and place."""
-    study = STUDIES[name]
     rng = np.random.default_rng([seed, 11])
-    truth = draw_truth(rng, study.length_scale)
+    truth = draw_truth(rng)
     latent = truth.mean + sum(truth.parts.values())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = study.fit(latent[:N_MONTHS], rng, {"random_state": seed, **options})
+        model = STUDIES[name](latent[:N_MONTHS], rng, {"random_state": seed, **options})
     quantiles = [0.5 + sign * level / 2.0 for level in LEVELS for sign in (-1, 1)]
     parts = model.predict_components(MONTHS[ROWS], quantiles, LABELS, centre_on=DATA)
     whole = model.predict_components(MONTHS[ROWS], quantiles, ["mean", "mean"])["mean"]
