@@ -15,6 +15,7 @@ ORDER = [
     "redwoods.py",
     "point_patterns.py",
     "components.py",
+    "forecast.py",
     "fine_grid.py",
     "representations.py",
     "prior_draws.py",
@@ -24,6 +25,7 @@ ORDER = [
 # At full length they take less than half a minute of one core, and their pictures are better.
 FULL = {
     "coal_mining.py",
+    "forecast.py",
     "prior_draws.py",
     "quickstart.py",
     "redwoods.py",

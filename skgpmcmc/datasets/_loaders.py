@@ -12,6 +12,7 @@ from ._base import make_result, read_csv
 _DAYS_PER_BIN = 365
 _N_COAL_MINING_BINS = 112
 _N_REDWOOD_CELLS_PER_SIDE = 25
+_DAYS_PER_YEAR = 365.25
 
 
 @overload
@@ -247,4 +248,80 @@ def load_redwoods(*, return_X_y: bool = False, as_frame: bool = False) -> Bunch 
         as_frame=as_frame,
         return_X_y=return_X_y,
         points=points,
+    )
+
+
+def load_van_drivers(
+    *, return_X_y: bool = False, as_frame: bool = False
+) -> Bunch | tuple[Any, Any]:
+    """Load the drivers of vans killed in Great Britain, 1969 to 1984 (counts in months).
+
+    Deaths of drivers of light goods vehicles in each of 192 months. There is a trend and a season.
+    Seat belts were compulsory from 31 January 1983 on.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Return pandas objects: `data` a DataFrame, `target` a Series. `exposure` and `edges` stay
+        arrays. Needs pandas.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the attributes
+
+        data : ndarray of shape (192, 1) or DataFrame
+            The middle of each month, in years of 365.25 days since 1969 began.
+        target : ndarray of shape (192,) or Series
+            The number of drivers killed in each month.
+        exposure : ndarray of shape (192,)
+            The length of each month, in the same years.
+        edges : ndarray of shape (193,), dtype datetime64[D]
+            The first day of each month, and of the month after the last one.
+        feature_names : list of str
+            ``["time"]``.
+        frame : DataFrame or None
+            `data` and `target` side by side, with ``as_frame=True`` only; the
+            target's column is ``n_killed``.
+        DESCR : str
+            The description and the source of the data.
+        filename : str
+            The path of the CSV file.
+    (data, target) : tuple
+        With ``return_X_y=True``.
+
+    Raises
+    ------
+    ImportError
+        With ``as_frame=True`` where pandas is not installed.
+
+    References
+    ----------
+    .. [1] Harvey, A. C. and Durbin, J. (1986). The effects of seat belt legislation on British road
+       casualties: a case study in structural time series modelling. Journal of the Royal
+       Statistical Society, Series A 149, 187-227.
+
+    Examples
+    --------
+    >>> from skgpmcmc.datasets import load_van_drivers
+    >>> vans = load_van_drivers()
+    >>> vans.target[:4], str(vans.edges[0])
+    (array([12,  6, 12,  8]), '1969-01-01')
+    """
+    _, cells = read_csv("van_drivers")
+    months = cells[:, 0].astype("datetime64[M]")
+    edges = np.append(months, months[-1] + 1).astype("datetime64[D]")
+    years = (edges - edges[0]).astype(np.float64) / _DAYS_PER_YEAR
+    return make_result(
+        "van_drivers",
+        data=(0.5 * (years[1:] + years[:-1]))[:, np.newaxis],
+        target=cells[:, 1].astype(np.int64),
+        feature_names=["time"],
+        target_column="n_killed",
+        as_frame=as_frame,
+        return_X_y=return_X_y,
+        exposure=np.diff(years),
+        edges=edges,
     )

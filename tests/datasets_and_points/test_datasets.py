@@ -13,13 +13,16 @@ from skgpmcmc.datasets import (
     load_coal_mining,
     load_ionosphere,
     load_redwoods,
+    load_van_drivers,
     make_gp_regression,
 )
+from skgpmcmc.point_patterns import bin_events
 
 LOADERS = [
     pytest.param(load_ionosphere, "label", id="ionosphere"),
     pytest.param(load_coal_mining, "n_events", id="coal_mining"),
     pytest.param(load_redwoods, "n_trees", id="redwoods"),
+    pytest.param(load_van_drivers, "n_killed", id="van_drivers"),
 ]
 
 
@@ -98,6 +101,29 @@ def test_redwoods_counts():
     assert_array_equal(on_edge, [[0.8, 0.930018]])
     expected[20 * 25 + 23] += 1
     assert_array_equal(bunch.target, expected)
+
+
+def test_van_drivers():
+    bunch = load_van_drivers()
+    assert bunch.data.shape == (192, 1)
+    assert bunch.feature_names == ["time"]
+    assert_array_equal(bunch.target[[0, 1, 2, -3, -2, -1]], [12, 6, 12, 7, 4, 7])
+    assert bunch.target.sum() == 1739
+    assert_array_equal(bunch.target[:12], [12, 6, 12, 8, 10, 13, 11, 6, 10, 16, 13, 14])
+
+
+def test_van_drivers_have_the_months_of_bin_events():
+    bunch = load_van_drivers()
+    months = np.arange("1969-01", "1985-02", dtype="datetime64[M]")
+    assert_array_equal(bunch.edges, months)
+    # Without events, only the calendar.
+    cells = bin_events(months[:0], bins=months, unit="365.25D")
+    assert_allclose(cells.X, bunch.data, rtol=ELEMENTWISE)
+    assert_allclose(cells.exposure, bunch.exposure, rtol=ELEMENTWISE)
+    assert_array_equal(cells.y, np.zeros(192))
+    # A count is so many events at the beginning of its month.
+    cells = bin_events(np.repeat(months[:-1], bunch.target), bins=months, unit="365.25D")
+    assert_array_equal(cells.y, bunch.target)
 
 
 @pytest.mark.parametrize(("loader", "target_column"), LOADERS)
