@@ -126,7 +126,7 @@ def main() -> None:
     fitted, new = slice(0, n_fitted), slice(n_fitted, n_months)
     t, y, exposure = vans.data, vans.target, vans.exposure
     season = ConstantKernel() * ExpSineSquared(periodicity=1.0, periodicity_bounds="fixed")
-    length = {"n_chains": 2, "n_warmup": 10, "n_draws": 20} if arguments.quick else {}
+    length: dict = {"n_chains": 2, "n_warmup": 10, "n_draws": 20} if arguments.quick else {}
     model = MCMCCoxProcessRegressor(
         ConstantKernel() * RBF() + season,
         likelihood="negative-binomial", max_prediction_draws=1000, random_state=0, **length,

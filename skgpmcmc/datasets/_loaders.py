@@ -251,6 +251,10 @@ def load_redwoods(*, return_X_y: bool = False, as_frame: bool = False) -> Bunch 
     )
 
 
+@overload
+def load_van_drivers(*, return_X_y: Literal[False] = False, as_frame: bool = False) -> Bunch: ...
+@overload
+def load_van_drivers(*, return_X_y: Literal[True], as_frame: bool = False) -> tuple[Any, Any]: ...
 def load_van_drivers(
     *, return_X_y: bool = False, as_frame: bool = False
 ) -> Bunch | tuple[Any, Any]:
