@@ -9,11 +9,12 @@ coverage of `predict_interval` at new inputs at 50, 80 and 95 % (exact binomial 
 rows are a control that must fail: the classifier with a prior that the truths do not come from.
 
 With --default-rule the fits end when enough is drawn, as by default, and ranks are among 99 of the
-draws. With --points the model has inducing points, and the truths come from its prior; the latent
+draws. --rough has the smoothness of the default kernel of numbers and counts (Matern 5/2), and their
+studies alone. With --points the model has inducing points, and the truths come from its prior; the latent
 values are those at the points.
 
     python -m benchmarks.bench_calibration [--smoke] [--data-sets 200] [--output FILE.csv]
-        [--default-rule] [--points 8]
+        [--default-rule] [--rough] [--points 8]
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 from threadpoolctl import threadpool_limits
 
 from skgpmcmc import (
@@ -102,6 +103,15 @@ def numbers(f, values, rng):
 
 def _sigmoid(f):
     return 1.0 / (1.0 + np.exp(-f))
+
+
+def rough_studies() -> list[Study]:
+    """Return the studies of numbers and counts, with rougher functions."""
+    rough = ConstantKernel() * Matern(nu=2.5)
+    kernels = {"regressor": rough + WhiteKernel(), "Cox": rough}
+    return [
+        study._replace(kernel=kernels[study.name]) for study in studies() if study.name in kernels
+    ]
 
 
 def studies() -> list[Study]:
@@ -253,13 +263,14 @@ def main() -> None:
     parser.add_argument("--data-sets", type=int, default=200, help="for each estimator")
     parser.add_argument("--output", help="a CSV file of the table")
     parser.add_argument("--default-rule", action="store_true", help="fits end when they are good")
+    parser.add_argument("--rough", action="store_true", help="Matern kernels, of smoothness 5/2")
     parser.add_argument("--points", type=int, help="inducing points")
     arguments = parser.parse_args()
     n_data_sets, length = (3, SMOKE) if arguments.smoke else (arguments.data_sets, LENGTH)
     if arguments.default_rule:
         length = {}
     rows = []
-    for study in studies():
+    for study in rough_studies() if arguments.rough else studies():
         new = run(study, n_data_sets, length, arguments.points)
         for row in new:
             line = f"{row['study']:22}{row['quantity']:24}{row['value']:34}p = {row['p']}"
