@@ -9,9 +9,9 @@ coverage of `predict_interval` at new inputs at 50, 80 and 95 % (exact binomial 
 rows are a control that must fail: the classifier with a prior that the truths do not come from.
 
 With --default-rule the fits end when enough is drawn, as by default, and ranks are among 99 of the
-draws. --rough has the smoothness of the default kernel of numbers and counts (Matern 5/2), and their
-studies alone. With --points the model has inducing points, and the truths come from its prior; the latent
-values are those at the points.
+draws. --rough runs the studies of numbers and counts with the smoothness of their default kernel
+(Matern 5/2). With --points the model has inducing points, and the truths come from its prior; the
+latent values are those at the points.
 
     python -m benchmarks.bench_calibration [--smoke] [--data-sets 200] [--output FILE.csv]
         [--default-rule] [--rough] [--points 8]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ._checks import shown
 from ._linalg import Array
 from ._messages import shortened, warn_user
 from .diagnostics import LooEstimate
+from .diagnostics._left_out import describe_parameters
 from .diagnostics._text_table import TextColumn, TextTable
 
 __all__ = ["ComparisonTable", "compare_models"]
@@ -34,8 +35,11 @@ class ComparisonTable(TextTable):
     than the best), ``weight`` (of the stacked predictive density), ``se`` of elpd_loo, ``dse`` of
     elpd_diff, and ``warning`` (whether Pareto k is too large at some row, or cannot be judged); and
     ``converged`` (whether the chains of the fit have). `to_frame` makes it a DataFrame. In the
-    printed table marks stand for the last two.
+    printed table marks stand for the last two. Lines below it say which models the rows do not tell
+    from the best one, and where ``p_loo`` is above the number of rows.
     """
+
+    _remarks: Sequence[str] = ()
 
     def _records(self) -> Mapping[str, Mapping[str, Any]]:
         return self
@@ -62,20 +66,21 @@ class ComparisonTable(TextTable):
             )
         if any(row["warning"] for row in self.values()):
             notes.append(f"{_BAD_SHAPES} Pareto k too large at some rows: see loo() of this model.")
-        if not self._is_clear():
+        notes.extend(self._remarks)
+        close = [name for name, row in self.items() if not _is_clear(row)]
+        if len(close) > 1:
             notes.append(
-                f"The first two models differ by less than {_CLEAR_DIFFERENCE:.0f}, or by less "
-                f"than {_N_CLEAR_ERRORS:.0f} dse: these rows do not tell which is "
-                "better, whatever the weights are."
+                f"These rows do not tell apart: {', '.join(close)} (less than "
+                f"{_CLEAR_DIFFERENCE:.0f}, or less than {_N_CLEAR_ERRORS:.0f} dse, below the "
+                "best), whatever the weights are."
             )
         return "\n".join(notes)
 
-    def _is_clear(self) -> bool:
-        if len(self) < 2:
-            return True
-        second = list(self.values())[1]
-        enough = max(_CLEAR_DIFFERENCE, _N_CLEAR_ERRORS * second["dse"])
-        return bool(second["elpd_diff"] >= enough)
+
+def _is_clear(row: Mapping[str, Any]) -> bool:
+    """Whether a model is clearly below the best one; the best one is not."""
+    enough = max(_CLEAR_DIFFERENCE, _N_CLEAR_ERRORS * row["dse"])
+    return bool(row["elpd_diff"] >= enough)
 
 
 def compare_models(models: Mapping[str, Any]) -> ComparisonTable:
@@ -171,7 +176,16 @@ def compare_models(models: Mapping[str, Any]) -> ComparisonTable:
             "warning": estimate.warning,
             "converged": estimate.converged,
         }
-    return ComparisonTable(rows)
+    table = ComparisonTable(rows)
+    table._remarks = _remarks({name: estimates[name] for name in names})
+    return table
+
+
+def _remarks(estimates: Mapping[str, LooEstimate]) -> list[str]:
+    """Say which models have more effective parameters than rows."""
+    found = {name: describe_parameters(estimate) for name, estimate in estimates.items()}
+    which = [name for name, text in found.items() if text]
+    return [f"{', '.join(which)}: {found[which[0]]}"] if which else []
 
 
 def stacking_weights(log_densities: Array) -> Array:

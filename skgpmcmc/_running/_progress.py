@@ -255,6 +255,11 @@ class Pace:
         return left * self.seconds / done
 
 
+def _titled(title: str) -> str:
+    """Return a title as the beginning of a line; nothing without one."""
+    return f"{title}, " if title else ""
+
+
 class Lines:
     """Prints a line a few times for each chain.
 
@@ -264,10 +269,15 @@ class Lines:
         Number of chains.
     clock : callable
         Returns the time in seconds.
+    title : str
+        What the chains are for; empty for those of a fit.
     """
 
-    def __init__(self, n_chains: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, n_chains: int, clock: Callable[[], float] = time.monotonic, title: str = ""
+    ) -> None:
         self._n_chains = n_chains
+        self._head = f"[skgpmcmc] {_titled(title)}"
         self._pace = Pace(n_chains, clock)
         self._next_line: dict[int, int] = {}
         self._output = _Output()
@@ -284,7 +294,7 @@ class Lines:
 
     def show(self, found: Convergence, rule: StoppingRule) -> None:
         """Print how far the chains have converged."""
-        text = f"[skgpmcmc] {found.n_draws} draws of each chain: {_converged(found, rule)}"
+        text = f"{self._head}{found.n_draws} draws of each chain: {_converged(found, rule)}"
         print(text, file=self._output, flush=True)
 
     def close(self) -> None:
@@ -296,7 +306,7 @@ class Lines:
         phase = f"{kept} after the warm-up" if kept else "warm-up"
         if report.moved == report.moved:
             phase += f", moved in {100 * report.moved:.0f} %"
-        chain = f"[skgpmcmc] chain {report.chain + 1} of {self._n_chains}"
+        chain = f"{self._head}chain {report.chain + 1} of {self._n_chains}"
         return f"{chain}: {done} ({phase}){self._time_left()}"
 
     def _time_left(self) -> str:
@@ -331,10 +341,13 @@ class Bar:
         Number of chains.
     bar : callable
         Makes a bar, as `tqdm.auto.tqdm`.
+    title : str
+        What the chains are for; empty for those of a fit.
     """
 
-    def __init__(self, n_chains: int, bar: Callable) -> None:
+    def __init__(self, n_chains: int, bar: Callable, title: str = "") -> None:
         self._n_chains = n_chains
+        self._text = f"{_titled(title)}{n_chains} chains"
         self._make = bar
         self._bar: Any = None
         self._latest: dict[int, Report] = {}
@@ -346,7 +359,7 @@ class Bar:
         self._latest[report.chain] = report
         if self._bar is None:
             total = self._n_chains * report.n_iterations
-            self._bar = self._make(total=total, desc=f"{self._n_chains} chains", file=_Output())
+            self._bar = self._make(total=total, desc=self._text, file=_Output())
         warm = sum(r.n_done >= r.n_warmup for r in self._latest.values())
         text = self._converged or f"{warm} past the warm-up"
         self._bar.set_postfix_str(text, refresh=False)
@@ -364,10 +377,10 @@ class Bar:
             self._bar.close()
 
 
-def terminal_progress(n_chains: int) -> Lines | Bar:
-    """Return a tqdm bar where tqdm is installed, lines otherwise."""
+def terminal_progress(n_chains: int, title: str = "") -> Lines | Bar:
+    """Return a tqdm bar where tqdm is installed, lines otherwise; the title comes first."""
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        return Lines(n_chains)
-    return Bar(n_chains, tqdm)
+        return Lines(n_chains, title=title)
+    return Bar(n_chains, tqdm, title)

@@ -81,7 +81,8 @@ class LooEstimate:
         Effective number of parameters. This is the same sum with each row among the data, minus
         `elpd_loo`. The values of the latent function at the rows count too, if only these rows tell
         what they are. If it is near the number of rows, or above it, the model fits its rows one by
-        one: predictions of other rows may be poor, and Pareto k is mostly large.
+        one: predictions of other rows may be poor, and Pareto k is mostly large. If it is above, a
+        line below the table says so.
     n_samples : int
         Number of posterior draws that were used.
     n_data_points : int
@@ -187,6 +188,21 @@ class LooEstimate:
                 f"{'elpd_loo':10}{self.elpd_loo:>10.1f}{self.se:>8.2g}",
                 f"{'p_loo':10}{self.p_loo:>10.1f}",
                 self.describe_shapes() or good,
-                *filter(None, [doubt]),
+                *filter(None, [describe_parameters(self), doubt]),
             ]
         )
+
+
+def describe_parameters(estimate: LooEstimate) -> str:
+    """Say that a model has more effective parameters than rows; empty where it has not.
+
+    A row of weight w is as good as w rows.
+    """
+    weights = estimate.data.get("sample_weight")
+    n_copies = 0.0 if weights is None else float(np.sum(weights))
+    if estimate.p_loo <= max(estimate.n_data_points, n_copies):
+        return ""
+    text = "p_loo is above the number of rows: the model fits each row by itself"
+    if estimate.data.get("kind") != "numbers":
+        return f"{text}."
+    return f"{text}, almost without noise. Does its kernel have a WhiteKernel?"

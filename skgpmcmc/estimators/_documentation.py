@@ -42,8 +42,9 @@ max_prediction_draws : int or None, default=None
     How many posterior draws predictions average over. They are evenly spread over chains and
     iterations. None means all draws if this takes little time, as for up to 100 distinct
     training rows and 5,000 draws. In general it means 5e7 / (rows**2 * latent functions)
-    draws, but at least 200, and not more than there are. The number does not depend on the
-    rows that are predicted. You can set it after `fit`.
+    draws, but at least 200, and not more than there are. (With inducing points it is their
+    number instead of that of the rows.) The number does not depend on the rows that are
+    predicted. You can set it after `fit`.
 memory_limit : float or None, default=8.0
     Memory in gigabytes. It limits the chains that run at the same time together with all
     draws, and later joint predictions. If the estimate of `fit` or of a prediction is above

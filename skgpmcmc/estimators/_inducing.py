@@ -253,7 +253,8 @@ def _run(
     KeyboardInterrupt
         If they were stopped: there is no fit yet.
     """
-    terminal = terminal_progress(_N_PILOT_CHAINS * len(groups)) if verbose else None
+    n_chains = _N_PILOT_CHAINS * len(groups)
+    terminal = terminal_progress(n_chains, "choosing inducing points") if verbose else None
     stopped = KeyboardInterrupt("stopped while inducing points were chosen: there are no draws yet")
     try:
         traces = run_groups(

@@ -129,8 +129,8 @@ class Reports:
             those of ``diagnostics_``. But if the columns of X have names, elements of vectors have
             these names, as in ``"k2__length_scale[petal width]"``. The line below the table is the
             largest Monte Carlo error of predictions at up to 50 evenly spread training rows
-            (`prediction_mcse`). It is left out if there are more than 500 distinct rows, because it
-            would take long.
+            (`prediction_mcse`). It is left out for the exact model of more than 500 distinct rows,
+            because it would take long (several latent functions: sooner, 3 of them from 289 rows).
 
         Raises
         ------

@@ -153,7 +153,8 @@ def fit_chains(
     n_chains = estimator.n_chains * len(models)
     terminal = terminal_progress(n_chains) if estimator.verbose else None
     n_at_once = min(effective_n_jobs(estimator.n_jobs), n_chains)
-    listeners: list[Any] = [*chain_tasks(estimator, n_chains), SlowFit(n_chains, n_at_once)]
+    slow_fit = SlowFit(n_chains, n_at_once, estimator.max_seconds)
+    listeners: list[Any] = [*chain_tasks(estimator, n_chains), slow_fit]
     if terminal is not None:
         listeners.append(terminal)
     looks = Looks(StoppingRule(estimator.min_ess, estimator.max_rhat), terminal)

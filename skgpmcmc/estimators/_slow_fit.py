@@ -23,14 +23,21 @@ class SlowFit:
     ----------
     n_chains, n_at_once : int
         Number of chains, and how many of them run at the same time.
+    max_seconds : float or None
+        When the chains stop anyway: a user who set it below what they need knows.
     clock : callable
         Returns the time in seconds.
     """
 
     def __init__(
-        self, n_chains: int, n_at_once: int, clock: Callable[[], float] = time.monotonic
+        self,
+        n_chains: int,
+        n_at_once: int,
+        max_seconds: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._n_in_turn = n_chains / n_at_once
+        self._max_seconds = math.inf if max_seconds is None else max_seconds
         self._clock = clock
         self._began = clock()
         self._last: dict[int, tuple[float, int]] = {}
@@ -50,7 +57,7 @@ class SlowFit:
             return
         each = self._seconds * self._n_in_turn
         least = each * min(report.n_iterations, report.n_warmup + _USUAL_DRAWS)
-        if least > _SECONDS_OF_A_LONG_FIT:
+        if _SECONDS_OF_A_LONG_FIT < least <= self._max_seconds:
             self._has_warned = True
             warn_user(
                 f"fit will take about {duration(least)} with {_USUAL_DRAWS} draws of each chain, "

@@ -83,9 +83,46 @@ def test_text_and_frame():
 
 def test_says_where_the_rows_do_not_tell():
     close = {"a": estimate(LEVELS), "b": estimate(LEVELS - 0.05)}
-    assert "these rows do not tell which is better" in repr(compare_models(close))
+    assert "These rows do not tell apart: a, b (less than 4," in repr(compare_models(close))
     clear = {"a": estimate(LEVELS), "b": estimate(LEVELS - 0.5)}
     assert "do not tell" not in repr(compare_models(clear))
+
+
+def test_names_all_models_that_the_rows_do_not_tell_from_the_best():
+    noisy = np.random.default_rng(0).normal(0.0, 5.0, N)
+    models = {
+        "clear": estimate(LEVELS - 0.5),
+        "close": estimate(LEVELS - 0.09),
+        "noisy": estimate(LEVELS - 1.0 + noisy - noisy.mean()),  # 40 below, 2 dse are 63
+        "best": estimate(LEVELS),
+    }
+    assert "do not tell apart: best, close, noisy (less than" in repr(compare_models(models))
+    only_noisy = {name: models[name] for name in ("best", "clear", "noisy")}
+    assert "do not tell apart: best, noisy (less than" in repr(compare_models(only_noisy))
+
+
+@pytest.mark.parametrize(("p_loo", "is_told"), [(N - 1.0, False), (N + 1.0, True)])
+def test_says_where_a_model_fits_each_row_by_itself(p_loo, is_told):
+    in_sample = float(LEVELS.sum()) + p_loo
+    flexible = replace(estimate(LEVELS, kind="numbers"), in_sample=in_sample)
+    text = "p_loo is above the number of rows: the model fits each row by itself"
+    assert (text in repr(flexible)) == is_told
+    assert ("WhiteKernel" in repr(flexible)) == is_told
+    other = estimate(LEVELS - 0.5, kind="numbers")
+    table = compare_models({"rough": flexible, "smooth": other})
+    assert (f"rough: {text}" in repr(table)) == is_told
+    assert (f"rough: {text}" in repr(table.copy())) == is_told
+    counts = replace(flexible, data={"kind": "classes or counts"})
+    assert (text in repr(counts)) == is_told
+    assert "WhiteKernel" not in repr(counts)
+
+
+def test_a_row_of_weight_w_is_w_rows():
+    weighted = estimate(LEVELS, sample_weight=np.full(N, 3.0))
+    assert "p_loo is above" not in repr(replace(weighted, in_sample=LEVELS.sum() + 2.0 * N))
+    assert "p_loo is above" in repr(replace(weighted, in_sample=LEVELS.sum() + 4.0 * N))
+    light = estimate(LEVELS, sample_weight=np.full(N, 1.0 / N))  # no less than a row each
+    assert "p_loo is above" not in repr(replace(light, in_sample=LEVELS.sum() + 2.0))
 
 
 def test_weights_maximise_the_log_score():

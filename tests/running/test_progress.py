@@ -144,6 +144,15 @@ def test_bar():
     Bar(2, FakeBar).close()
 
 
+def test_a_title_says_what_the_chains_are_for(capsys):
+    made = []
+    bar = Bar(2, lambda **options: made.append(FakeBar(**options)) or made[0], "choosing points")
+    bar(reports(0)[0])
+    assert made[0].options["desc"] == "choosing points, 2 chains"
+    Lines(1, title="choosing points")(reports(0)[0])
+    assert capsys.readouterr().out.startswith("[skgpmcmc] choosing points, chain 1 of 1: 0 of 100")
+
+
 def test_bar_writes_to_the_standard_output(capsys):
     bar = Bar(1, lambda file, **options: print("a bar", file=file) or FakeBar())
     bar(reports(0)[0])

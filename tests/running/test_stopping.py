@@ -291,7 +291,7 @@ def test_bar_says_how_far_the_chains_are():
 def test_a_long_fit_is_announced_once(seconds_each, is_long, n_at_once):
     """Of 250 iterations and 200 draws, or up to 750, on four chains."""
     now = 0.0
-    listener = SlowFit(4, n_at_once, lambda: now)
+    listener = SlowFit(4, n_at_once, None, lambda: now)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for n in range(0, 200, 10):
@@ -304,6 +304,32 @@ def test_a_long_fit_is_announced_once(seconds_each, is_long, n_at_once):
         assert f"fit will take about {least} with 200 draws" in text
         assert f"up to {most}" in text
         assert "max_seconds" in text
+
+
+@pytest.mark.parametrize(("max_seconds", "is_long"), [(20.0, False), (4000.0, True), (None, True)])
+def test_a_limit_of_time_below_the_estimate_needs_no_announcement(max_seconds, is_long):
+    """Of an hour for 450 iterations of one chain."""
+    now = 0.0
+    listener = SlowFit(1, 1, max_seconds, lambda: now)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for n in range(0, 200, 10):
+            listener(Report(0, n, 1000, 250, np.nan))
+            now += 80.0
+    assert len(caught) == is_long
+
+
+@pytest.mark.parametrize("max_seconds", [None, 1000.0])
+def test_fit_passes_its_limit_of_time_on(monkeypatch, max_seconds):
+    passed = []
+    monkeypatch.setattr(
+        "skgpmcmc.estimators._run.SlowFit", lambda *args: passed.append(args) or SlowFit(*args)
+    )
+    model = MCMCGaussianProcessRegressor(max_seconds=max_seconds, n_warmup=5, n_draws=5, **SEED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, TARGETS[type(model)])
+    assert passed == [(model.n_chains, 1, max_seconds)]
 
 
 def test_a_kernel_without_hyperparameters():
