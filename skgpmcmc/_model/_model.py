@@ -53,8 +53,9 @@ class LatentGaussianModel:
         parameters) -> frozen scipy.stats distribution on the natural scale. Of a vector: one for
         all elements, or a list; or, before these, of one element, as in ``"length_scale[2]"``.
     defaults : callable, optional
-        ``defaults(spec, element)`` returns the prior of what `priors` leaves out;
-        by default it is log-uniform on the kernel's bounds.
+        ``defaults(spec, element)`` returns the prior of what `priors` leaves out. By default it is
+        log-uniform on the kernel's bounds, also on scikit-learn's default ones, 1e-5 to 1e5: give
+        every hyperparameter a prior. (Those of the estimators depend on the data.)
     mean : {"zero", "constant"}
         Prior mean of the latent variables. A constant one has a normal prior.
     collapse_mean : bool
