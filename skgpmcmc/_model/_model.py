@@ -19,7 +19,7 @@ from .._covariance import (
 )
 from .._linalg import Array
 from ..likelihoods import Likelihood
-from ..likelihoods._contract import check_likelihood
+from ..likelihoods._contract import check_likelihood, describe_impossible
 from ..priors import HyperparameterSpec, HyperPrior, log_uniform_default, resolve_priors
 from ._inputs import (
     as_inputs,
@@ -53,8 +53,9 @@ class LatentGaussianModel:
         parameters) -> frozen scipy.stats distribution on the natural scale. Of a vector: one for
         all elements, or a list; or, before these, of one element, as in ``"length_scale[2]"``.
     defaults : callable, optional
-        ``defaults(spec, element)`` returns the prior of what `priors` leaves out;
-        by default it is log-uniform on the kernel's bounds.
+        ``defaults(spec, element)`` returns the prior of what `priors` leaves out. By default it is
+        log-uniform on the kernel's bounds, also on scikit-learn's default ones, 1e-5 to 1e5: give
+        every hyperparameter a prior. (Those of the estimators depend on the data.)
     mean : {"zero", "constant"}
         Prior mean of the latent variables. A constant one has a normal prior.
     collapse_mean : bool
@@ -280,10 +281,27 @@ class Workspace:
         """
         for _ in range(_MAX_STARTS):
             start = self.layout.sample(rng) if theta is None else theta.copy()
-            state = self.state_at(start, rng.standard_normal(self.model.n_latent))
+            whitened = rng.standard_normal(self.model.n_latent)
+            state = self.state_at(start, whitened)
             if state is not None:
                 return state
+        if self.covariance.n_failures == 0:
+            raise ValueError(self._no_likelihood_message(start, whitened))
         raise ValueError(self._no_start_message(start))
+
+    def _no_likelihood_message(self, theta: Array, whitened: Array) -> str:
+        """Return the error message where the kernel is not to blame: the fault at the last try."""
+        factor = self.covariance.factor(theta[: self.layout.n_kernel])
+        assert factor is not None  # as before
+        latent = self.layout.mean(theta) + factor.colour(whitened)
+        fault = describe_impossible(self.likelihood, latent, self.layout.likelihood_params(theta))
+        where = f"at {self.describe(theta)}, " if len(theta) else ""
+        return (
+            f"no starting point found in {_MAX_STARTS} tries: the log likelihood was not finite "
+            f"in {_MAX_STARTS} of them. At the last, {where}{fault}. Can "
+            f"{type(self.likelihood).__name__} have this y? If so, "
+            + ("state narrower priors, or rescale y." if len(theta) else "rescale y.")
+        )
 
     def _no_start_message(self, theta: Array) -> str:
         """Return the error message: the fault at the last theta that was tried."""

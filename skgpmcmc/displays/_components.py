@@ -18,6 +18,7 @@ from ._columns import column_names
 from ._conversions import are_dates, check_convert, convert_numbers
 from ._curves import draw_training_edges
 from ._figures import panels, require_matplotlib
+from ._frames import like
 from ._predictive import check_resolution
 from ._style import BLUE, PALE_GREY, concise_dates, draw_bands, draw_legend, hide_frame
 from ._text import as_label, as_legend_label, short_number
@@ -213,7 +214,8 @@ class ComponentsDisplay:
         x, seen = line.points(grid_resolution)
         is_date = are_dates(convert_numbers(x, convert))
         ends = np.ravel([interval_ends(level) for level in levels])
-        rows = random_rows(training_rows(fitted), _N_CENTRE, np.random.RandomState(0))
+        centre = random_rows(training_rows(fitted), _N_CENTRE, np.random.RandomState(0))
+        rows = like(seen, centre)  # with the names of columns that fit has seen
         parts = fitted.estimator.predict_components(seen, ends, labels, centre_on=rows)
         shares = fitted.estimator.component_shares(rows, labels=labels, random_state=0)
         display = cls(

@@ -87,7 +87,7 @@ def draw_new(ax: Any, of: Any, convert: Convert) -> Any:
 
 def _observed_at(of: Any, convert: Convert) -> tuple[NDArray[np.bool_], Any]:
     """Return which data have a place on the axis, and where that is."""
-    there = ~np.isnan(of.x_observed)
+    there = ~np.isnan(of.x_observed) & ~np.isnan(of.y_observed).any(axis=0)
     return there, convert_numbers(of.x_observed[there], convert)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import singledispatch
 from typing import Any, NamedTuple
 
@@ -119,7 +119,10 @@ def curves(estimator: Any, X: Any, wanted: Wanted) -> Curves:
 
 @singledispatch
 def observed(estimator: Any, y: Any, exposure: Any, target: Any) -> Array:
-    """Return what the curves are compared with, shape (n_curves, n_samples); errors as of `fit`."""
+    """Return what the curves are compared with, shape (n_curves, n_samples); errors as of `fit`.
+
+    Numbers and counts may be NaN, where nothing was observed.
+    """
     raise NotImplementedError
 
 
@@ -134,7 +137,7 @@ def _(estimator: MCMCGaussianProcessRegressor, X: Any, wanted: Wanted) -> Curves
 
 @observed.register
 def _(estimator: MCMCGaussianProcessRegressor, y: Any, exposure: Any, target: Any) -> Array:
-    return check_targets(new_vector(y, exact=True))[None]
+    return _with_gaps(check_targets, y)[None]
 
 
 @curves.register
@@ -167,7 +170,7 @@ def _(estimator: MCMCCoxProcessRegressor, y: Any, exposure: Any, target: Any) ->
             "was given exposures other than 1; got None. Pass exposure=... of the rows, or leave y "
             "out to draw no points."
         )
-    counts = check_counts(new_vector(y, exact=True))
+    counts = _with_gaps(check_counts, y)
     return (counts / check_exposure(exposure, len(counts)))[None]
 
 
@@ -202,6 +205,16 @@ def _(estimator: MCMCGaussianProcessClassifier, y: Any, exposure: Any, target: A
         )
     which = _classes(estimator, target)
     return (labels == estimator.classes_[which][:, None]).astype(np.float64)
+
+
+def _with_gaps(check: Callable[[Array], Array], y: Any) -> Array:
+    """Return numbers that pass the check, and NaN where y is NaN."""
+    vector = new_vector(y, exact=True)
+    if vector.dtype.kind != "f":
+        return check(vector)
+    is_gap = np.isnan(vector)
+    # Zero is allowed everywhere, and rows keep their numbers in messages.
+    return np.where(is_gap, np.nan, check(np.where(is_gap, 0.0, vector)))
 
 
 def _classes(estimator: MCMCGaussianProcessClassifier, target: Any) -> list[int]:

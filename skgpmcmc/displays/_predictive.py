@@ -42,7 +42,7 @@ class PredictiveDisplay:
     x_observed : ndarray of shape (n_samples,), default=None
         Values of the column in the data.
     y_observed : ndarray of shape (n_curves, n_samples), default=None
-        What was observed there. For probabilities it is 1 or 0.
+        What was observed there, NaN for nothing. For probabilities it is 1 or 0.
     is_probability : bool, default=False
         Whether the curves are probabilities. Data are then drawn outside of [0, 1]. A row of the
         curve's class is drawn above, and another row below.
@@ -157,8 +157,10 @@ class PredictiveDisplay:
             not numbers. If the curve leaves the data that the estimator was fitted to, dotted lines
             show where.
         y : array-like of shape (n_samples,), default=None
-            Targets, labels or counts to draw. By default none are drawn. If there are several
-            columns, a point may be far from the curve, because its other columns have other values.
+            Targets, labels or counts to draw. By default none are drawn. Targets and counts may be
+            NaN in rows without data, such as those of the future: no point is drawn there. If there
+            are several columns, a point may be far from the curve, because its other columns have
+            other values.
         feature : int or str, default=0
             The column that varies, by its number or name.
         held : {"median", "mean"} or dict, default="median"
@@ -206,8 +208,8 @@ class PredictiveDisplay:
             If the estimator is of another package, or if X has dates (as in `predict`).
         ValueError
             If the column or class is unknown, or the column has a single value. If columns are not
-            those of `fit`, or data have the wrong shape. If values of y are missing, or values of X
-            that no Pipeline fills in. If counts need an exposure and have none. If `convert`
+            those of `fit`, or data have the wrong shape. If labels are missing, or values of X that
+            no Pipeline fills in. If counts need an exposure and have none. If `convert`
             returns something that an axis cannot show.
 
         Warns

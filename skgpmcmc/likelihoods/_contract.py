@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._checks import shown
+from .._linalg import Array
 from ._base import Likelihood
 from .predictive._distributions import DISTRIBUTIONS
 
@@ -59,6 +60,20 @@ def check_likelihood(likelihood: Likelihood) -> None:
             f"{name}.log_likelihood must return one number, the sum over all observations; it "
             f"returned {_describe(total)}."
         )
+
+
+def describe_impossible(likelihood: Likelihood, latent: Array, params: tuple[float, ...]) -> str:
+    """Return in words why the log likelihood is not finite: the first observation without one."""
+    if not np.isfinite(latent).all():
+        return "f itself was not finite"
+    index, weight = likelihood.latent_index, likelihood.sample_weight
+    values = likelihood.pointwise(latent if index is None else latent[index], params)
+    is_data = np.ones(len(values), dtype=bool) if weight is None else weight > 0.0
+    rows = np.flatnonzero(is_data & ~np.isfinite(values))
+    if not rows.size:
+        return "pointwise is finite for all rows of y, but log_likelihood is not"
+    row = rows[0]
+    return f"pointwise is {values[row]:g} for row {row} of y, which is {likelihood.y[row]:g}"
 
 
 def _check_kind(likelihood: Any) -> None:

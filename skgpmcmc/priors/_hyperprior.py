@@ -115,6 +115,7 @@ class HyperPrior:
             raise ValueError(
                 f"The {label} has no mass (in double precision) inside "
                 f"{self.natural(self.support).tolist()}. Widen the bounds, or move the prior."
+                f"{_hint_on_own_density(self.distribution)}"
             )
         centre = float(self._truncated.quantile(0.5))
         curvature = None if self._exponential else curvature_of_kernel(working)
@@ -260,6 +261,16 @@ class HyperPrior:
 
 def _log(x: float) -> float:
     return math.log(x) if x > 0.0 else -math.inf
+
+
+def _hint_on_own_density(distribution: Any) -> str:
+    """Return what else may be wrong with a density whose cdf scipy computes by quadrature."""
+    if type(distribution.dist)._cdf is not stats.rv_continuous._cdf:
+        return ""
+    return (
+        " Or the density of your class does not integrate to 1, or scipy integrates it wrongly "
+        "over so wide an interval: define _cdf as well as _pdf."
+    )
 
 
 def _check_distribution(distribution: Any, label: str) -> None:

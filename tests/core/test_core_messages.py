@@ -275,6 +275,49 @@ def test_values_at_the_trial_do_not_matter():
     assert model_of(Impossible(COUNTS)).n_latent == 5
 
 
+class LogNormal(Likelihood):
+    """Of positive y."""
+
+    def pointwise(self, latent, params=()):
+        with np.errstate(all="ignore"):
+            return stats.norm.logpdf(np.log(self.y), latent) - np.log(self.y)
+
+
+@pytest.mark.parametrize(
+    ("options", "row", "y"),
+    [
+        ({}, 1, "-2"),
+        ({"sample_weight": [1, 0, 1, 1]}, 3, "-0.5"),  # a row of weight zero may be anything
+        ({"latent_index": [0, 1, 1, 1]}, 1, "-2"),
+    ],
+)
+def test_a_y_that_the_likelihood_cannot_have_is_named(options, row, y):
+    model = model_of(LogNormal([1.0, -2.0, 3.0, -0.5], **options))
+    with pytest.raises(ValueError, match="no starting point found in 100 tries") as error:
+        run_chains(model, SamplerSettings("prior-white", n_warmup=1, n_draws=2), n_chains=1)
+    message = str(error.value)
+    assert "the log likelihood was not finite in 100 of them" in message
+    assert f"pointwise is nan for row {row} of y, which is {y}" in message
+    assert "Can LogNormal have this y?" in message
+    assert "kernel" not in message
+
+
+class Constraint(Likelihood):
+    """Of all observations together: each alone is possible."""
+
+    def pointwise(self, latent, params=()):
+        return np.zeros(latent.shape)
+
+    def log_likelihood(self, latent, params=()):
+        return -math.inf
+
+
+def test_no_row_is_named_where_each_alone_is_possible():
+    model = model_of(Constraint(COUNTS))
+    with pytest.raises(ValueError, match="pointwise is finite for all rows of y"):
+        run_chains(model, SamplerSettings("prior-white", n_warmup=1, n_draws=2), n_chains=1)
+
+
 @pytest.mark.parametrize("structure", ["shared", "unobserved"])
 def test_shapes_are_those_of_observations(structure):
     index = [0, 0, 1, 2, 2]

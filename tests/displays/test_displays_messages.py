@@ -325,12 +325,21 @@ def test_targets_that_are_missing_have_an_error_as_in_fit(models, name, entry, d
     y = with_entry(values, entry, dtype)
     kind, words = error_of(quiet, models[name].__class__(**SETTINGS), X, y)
     for given in (y, y.to_numpy(), y.tolist()):
-        found, shown = error_of(PredictiveDisplay.from_estimator, models[name], X, given)
-        assert found is kind
-        assert "y must " in shown
+        result = error_of(PredictiveDisplay.from_estimator, models[name], X, given)
+        if name != "classifier" and is_numbers_with_gaps(given):
+            assert result is None
+            plt.close("all")
+        else:
+            assert result[0] is kind
+            assert "y must " in result[1]
     if dtype is object and name != "classifier":
         assert error_of(PredictiveDisplay.from_estimator, models[name], X, y)[1] == words
     assert plt.get_fignums() == []
+
+
+def is_numbers_with_gaps(y):
+    """Whether a row without data is NaN, or missing among numbers of pandas' own types."""
+    return np.asarray(y).dtype.kind == "f" or getattr(y, "dtype", None) == "Float64"
 
 
 @pytest.mark.parametrize(("entry", "dtype"), [*HOLES[:2], HOLES[3], HOLES[4]])

@@ -16,6 +16,7 @@ from skgpmcmc import (
     MCMCCoxProcessRegressor,
     MCMCGaussianProcessClassifier,
     MCMCGaussianProcessRegressor,
+    displays,
 )
 from skgpmcmc.displays import (
     HyperparameterDisplay,
@@ -34,6 +35,7 @@ pytestmark = pytest.mark.second_stage
 
 SETTINGS = {"n_chains": 2, "n_warmup": 5, "n_draws": 12, "random_state": 0}
 CELLS = np.array(list(itertools.product(np.arange(4.0), np.arange(3.0))))
+T = CELLS[:, :1] + np.arange(12)[:, None]
 COUNTS = np.arange(12) % 4
 N = 20
 X = np.column_stack([np.linspace(0.0, 5.0, N), np.cos(np.arange(N)) + 1.0])
@@ -62,8 +64,7 @@ def on_map():
 
 @pytest.fixture(scope="module")
 def on_line():
-    frame = pd.DataFrame(CELLS[:, :1] + np.arange(12)[:, None], columns=["t"])
-    return quiet(MCMCCoxProcessRegressor(**SETTINGS), frame, COUNTS)
+    return quiet(MCMCCoxProcessRegressor(**SETTINGS), pd.DataFrame(T, columns=["t"]), COUNTS)
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +76,12 @@ def regressor():
 def piped():
     model = make_pipeline(StandardScaler(), MCMCGaussianProcessRegressor(**SETTINGS))
     return quiet(model, pd.DataFrame(X, columns=["a", "b"]), Y)
+
+
+@pytest.fixture(scope="module")
+def piped_in_frames():
+    model = make_pipeline(StandardScaler(), MCMCGaussianProcessRegressor(**SETTINGS))
+    return quiet(model.set_output(transform="pandas"), pd.DataFrame(X, columns=["a", "b"]), Y)
 
 
 # The names that fit has seen
@@ -116,6 +123,21 @@ def test_frames_of_the_right_columns_are_drawn_without_a_warning(request, on_map
     assert curve.xlabel.startswith("b\n")
     assert relevance.feature_names[0].endswith("a")
     assert np.array_equal(rate.events, CELLS)
+
+
+@FRAMES
+@pytest.mark.parametrize("name", ["regressor", "piped", "piped_in_frames", "on_line"])
+@pytest.mark.parametrize("display", displays.__all__)
+def test_no_display_of_a_frame_warns(request, frame, name, display):
+    model = request.getfixturevalue(name)
+    if display == "IntensityDisplay" and name != "on_line":
+        pytest.skip("rates are of counts")
+    rows = frame(T, ["t"]) if name == "on_line" else frame(X, ["a", "b"])
+    arguments = [] if display in ("HyperparameterDisplay", "TraceDisplay") else [rows]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        getattr(displays, display).from_estimator(model, *arguments)
+    plt.close("all")
 
 
 def test_steps_that_choose_columns_by_name_may_have_them_in_any_order():

@@ -115,6 +115,24 @@ def test_a_transformed_frame_is_drawn_as_numbers(pipeline):
     assert display.ax_.get_xlabel().startswith(rain)
 
 
+@pytest.mark.parametrize("kind", [MCMCGaussianProcessRegressor, MCMCCoxProcessRegressor])
+@pytest.mark.parametrize("of", [np.asarray, list, pd.Series])
+def test_rows_without_data_have_no_point(kind, of):
+    times = np.arange(40.0)[:, None]
+    y = np.where(times[:, 0] < N, np.arange(40.0) % 4, np.nan)
+    y[3] = np.nan
+    model = quiet(kind(**SETTINGS), times[4:N], y[4:N])
+    display = PredictiveDisplay.from_estimator(model, times, of(y), grid_resolution=9)
+    assert display.x[-1] == 39.0
+    (points,) = display.points_
+    assert np.array_equal(points.get_xdata(), np.delete(np.arange(float(N)), 3))
+    assert np.array_equal(points.get_ydata(), y[~np.isnan(y)])
+    plt.close("all")
+    y[7] = np.inf
+    with pytest.raises(ValueError, match="row 7 holds inf"):  # gaps do not shift the numbers
+        PredictiveDisplay.from_estimator(model, times, y)
+
+
 def test_missing_values_are_left_to_the_pipeline():
     X = PLOTS[["rain", "trees"]].astype(float)
     X.loc[[0, 3], "trees"] = np.nan

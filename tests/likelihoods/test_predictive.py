@@ -265,6 +265,26 @@ def test_what_is_no_density_is_refused():
         Counted([1.0, 2.0]).predictive_quantiles([0.5], MEAN, VARIANCE)
 
 
+class Waited(Likelihood):
+    """Exponential waiting times, whose author forgot that none is negative."""
+
+    is_careful = False
+
+    def pointwise(self, latent, params=()):
+        value = -latent - np.abs(self.y) * np.exp(-latent)
+        return np.where(self.y < 0.0, -np.inf, value) if self.is_careful else value
+
+
+def test_the_advice_for_positive_y_helps():
+    likelihood = Waited([1.0, 2.0])
+    with pytest.raises(
+        ValueError, match=r"to 2\. If y is only positive, return -inf where self\.y < 0"
+    ):
+        likelihood.predictive_quantiles([0.5], MEAN, VARIANCE)
+    likelihood.is_careful = True
+    assert likelihood.predictive_quantiles([0.5], MEAN, VARIANCE).min() > 0.0
+
+
 def test_very_large_counts_are_refused_by_the_general_method():
     plain = Plain(Poisson([1, 2]))
     with pytest.raises(ValueError, match="beyond 16384: too far for the general method"):

@@ -414,6 +414,21 @@ def test_invalid_priors_name_the_hyperparameter(distribution, options, message):
     assert "hyperparameter 'k2__length_scale[1]'" in str(error.value)
 
 
+class HalfNormal(stats.rv_continuous):
+    """Without a cdf: scipy's quadrature misses the peak in a wide interval."""
+
+    def _pdf(self, x):
+        return np.exp(-0.5 * x * x)
+
+
+def test_no_mass_of_a_density_of_ones_own_has_likely_causes():
+    wide = (1e-5, 1e6)
+    with pytest.raises(ValueError, match=r"no mass.* does not integrate to 1.*define _cdf"):
+        HyperPrior(HalfNormal(a=0.0)(), bounds=wide)
+    with pytest.raises(ValueError, match=r"no mass.*move the prior\.$"):
+        HyperPrior(stats.lognorm(0.1), bounds=(1e5, 1e6))
+
+
 @pytest.mark.skipif(not hasattr(stats, "Normal"), reason="scipy before 1.15")
 def test_new_kind_of_scipy_distributions():
     message = r"hyperparameter 'alpha' is .*scipy's newer classes.*scipy\.stats\.lognorm"

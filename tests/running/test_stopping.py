@@ -2,9 +2,11 @@
 
 import contextlib
 import functools
+import itertools
 import os
 import signal
 import warnings
+from collections import deque
 
 import joblib
 import numpy as np
@@ -18,7 +20,7 @@ from skgpmcmc import (
     MCMCGaussianProcessRegressor,
     diagnostics,
 )
-from skgpmcmc._running import _stopping
+from skgpmcmc._running import _progress, _stopping
 from skgpmcmc._running._progress import Bar, Lines, Report
 from skgpmcmc._running._stopping import (
     Convergence,
@@ -28,6 +30,7 @@ from skgpmcmc._running._stopping import (
     warm_up_lengths,
 )
 from skgpmcmc._sampling._latent_functions import LatentFunctionsGibbs
+from skgpmcmc.estimators import _slow_fit
 from skgpmcmc.estimators._slow_fit import SlowFit
 
 RNG = np.random.default_rng(0)
@@ -286,37 +289,75 @@ def test_bar_says_how_far_the_chains_are():
     assert FakeBar.text == "R-hat 1.100, 8 effective draws"
 
 
+def slow_fit_messages(seconds_of, n_at_once=1, n_chains=4, n_most=200, max_seconds=None):
+    """Return what is said while chains take turns, the n-th iteration so many seconds."""
+    now = 0.0
+    listener = SlowFit(n_chains, n_at_once, max_seconds, lambda: now)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for n in range(n_most):
+            now += seconds_of(n)
+            listener(Report(0, n + 1, 1000, 250, np.nan))
+    return [str(warning.message) for warning in caught]
+
+
 @pytest.mark.parametrize(("seconds_each", "is_long"), [(0.1, False), (4.0, True)])
 @pytest.mark.parametrize("n_at_once", [1, 2])
 def test_a_long_fit_is_announced_once(seconds_each, is_long, n_at_once):
     """Of 250 iterations and 200 draws, or up to 750, on four chains."""
-    now = 0.0
-    listener = SlowFit(4, n_at_once, None, lambda: now)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for n in range(0, 200, 10):
-            listener(Report(n % 4, n, 1000, 250, np.nan))
-            now += 1000.0 if n == 50 else 10.0 * seconds_each  # a worker starts late
-    assert len(caught) == is_long
+    messages = slow_fit_messages(lambda n: seconds_each, n_at_once)
+    assert len(messages) == is_long
     if is_long:
-        text = str(caught[0].message)
         least, most = ("2.0 h", "4.4 h") if n_at_once == 1 else ("60 min", "2.2 h")
-        assert f"fit will take about {least} with 200 draws" in text
-        assert f"up to {most}" in text
-        assert "max_seconds" in text
+        assert f"fit will take about {least} with 200 draws" in messages[0]
+        assert f"up to {most}" in messages[0]
+        assert "max_seconds" in messages[0]
+        assert ("n_jobs" in messages[0]) == (n_at_once == 1)
+
+
+@pytest.mark.parametrize("n_slow", [1, 3, 9])
+def test_slow_first_iterations_are_no_long_fit(n_slow):
+    """Workers start, and chains look for their first point: the rest is fast."""
+    assert not slow_fit_messages(lambda n: 40.0 / n_slow if n < n_slow else 0.1)
+
+
+def test_a_wait_between_rounds_is_no_long_fit():
+    assert not slow_fit_messages(lambda n: 1000.0 if n == 50 else 0.1)
+
+
+def test_a_fit_of_very_slow_iterations_is_announced_after_two_minutes():
+    assert slow_fit_messages(lambda n: 60.0, n_most=3)
+
+
+def test_a_warm_up_that_ends_early_is_no_burst_of_iterations():
+    clock = itertools.count(0.0, 3.0)
+    listener = SlowFit(1, 1, None, lambda: next(clock))
+    with pytest.warns(UserWarning, match="about 22 min with"):  # of 450 iterations
+        deque((listener(Report(0, n, 1000, 250, np.nan)) for n in [1, 5, *range(251, 280)]), 0)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_warning_of_a_long_fit_points_to_the_call_of_fit(monkeypatch, n_jobs):
+    """Reports of workers come from a thread, which the user's code did not start."""
+    monkeypatch.setattr(_slow_fit, "_SECONDS_OF_A_LONG_FIT", 0.0)
+    monkeypatch.setattr(_slow_fit, "_ITERATIONS", 1)
+    monkeypatch.setattr(_progress, "_SECONDS_BETWEEN_REPORTS", 0.0)
+    model = MCMCGaussianProcessRegressor(**SEED, n_jobs=n_jobs)
+    with (
+        joblib.parallel_config("threading"),
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always")
+        model.fit(X, TARGETS[type(model)])
+    places = [w.filename for w in caught if "fit will take" in str(w.message)]
+    assert places == [__file__]
 
 
 @pytest.mark.parametrize(("max_seconds", "is_long"), [(20.0, False), (4000.0, True), (None, True)])
 def test_a_limit_of_time_below_the_estimate_needs_no_announcement(max_seconds, is_long):
     """Of an hour for 450 iterations of one chain."""
-    now = 0.0
-    listener = SlowFit(1, 1, max_seconds, lambda: now)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for n in range(0, 200, 10):
-            listener(Report(0, n, 1000, 250, np.nan))
-            now += 80.0
-    assert len(caught) == is_long
+    messages = slow_fit_messages(lambda n: 8.0, n_chains=1, max_seconds=max_seconds)
+    assert len(messages) == is_long
 
 
 @pytest.mark.parametrize("max_seconds", [None, 1000.0])

@@ -369,7 +369,7 @@ def test_no_start_on_a_large_grid_is_reported_without_its_matrix():
         Impossible(np.ones(grid.n)), ARD, PRIORS, grid.points(), structure=GridStructure(grid)
     )
     workspace = model.workspace()
-    with pytest.raises(ValueError, match=r"no starting point.*log L\(f\) was not finite"):
+    with pytest.raises(ValueError, match=r"no starting point.*log likelihood was not finite"):
         workspace.initial_state(np.random.default_rng(8), np.zeros(4))
 
 

@@ -90,7 +90,8 @@ class RealDistribution:
         if not (np.abs(each - 1.0) <= _LARGEST_MASS_ERROR).all():
             raise ValueError(
                 "pointwise must be the log density of a real y, which integrates to 1 over all y; "
-                f"here it integrates to {each[np.abs(each - 1.0).argmax()]:.3g}. For counts write "
+                f"here it integrates to {each[np.abs(each - 1.0).argmax()]:.3g}. If y is only "
+                "positive, return -inf where self.y < 0. For counts write "
                 'support = "counts" in the class of the likelihood, and for labels -1 and +1 '
                 'support = "labels".'
             )
