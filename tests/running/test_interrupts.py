@@ -475,7 +475,7 @@ def test_chain_that_dies_twice_is_left_out(dying, metropolis, tmp_path):
 def test_no_chain_is_left(dying, tmp_path, has_checkpoint):
     checkpoint = tmp_path / "chains" if has_checkpoint else None
     model = dying(chains=2, times=2, n_draws=10, checkpoint=checkpoint)
-    message = r"No chain is left: chain 1, 2 \(numbered from 1\)"
+    message = r"No chain is left: the process of chain 1, 2 \(numbered from 1\) died twice"
     with (
         pytest.warns(UserWarning, match="died"),
         pytest.raises(ChainDiedError, match=message) as error,
