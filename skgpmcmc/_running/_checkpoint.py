@@ -277,7 +277,7 @@ class ChainFile:
             ) from error
         if n_saved > n_draws:
             raise ValueError(
-                f"n_draws={n_draws} must be at least {n_saved}, the draws that are in the "
+                f"n_draws={n_draws} must be at least {n_saved}, the draws that a chain has in the "
                 "checkpoint. Raise it, or pass another directory."
             )
         self._bounds = state["bounds"]

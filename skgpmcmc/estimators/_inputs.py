@@ -35,7 +35,7 @@ _SMALLEST_WEIGHT = 1e-100
 # Below that in every row, weights are hardly meant as numbers of copies.
 _SMALL_WEIGHT = 0.1
 # As in scikit-learn, rows of weight zero are checked like all others.
-_DROP_ROWS = " Drop the rows without observations; sample_weight=0 does not excuse what they hold."
+_DROP_ROWS = " Leave out the rows without observations: a weight of 0 does not help."
 _ROUND_TARGETS = (
     "Round y to numbers that float64 holds; from targets of a regression rather subtract a number, "
     "such as the smallest one, while they are whole numbers."

@@ -337,7 +337,7 @@ def test_kernel_of_other_columns_at_fit(estimator):
     check_message(lambda: estimator(RBF([1.0] * 3), **SHORT).fit(X, TARGETS[estimator]), words)
 
 
-EMPTY = "Drop the rows without observations; sample_weight=0 does not excuse what they hold."
+EMPTY = "Leave out the rows without observations: a weight of 0 does not help."
 WITHOUT = [0, 1, 1, 1, 1, 1]
 
 

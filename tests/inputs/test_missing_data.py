@@ -156,7 +156,7 @@ def test_missing_values_of_pandas(estimator, dtype):
         words = ["X must not have missing values; column 't' holds <NA> in row 2", "fill"]
     refuses_inputs(estimator, inputs, words)
     check_message(lambda: estimator(**SHORT).fit(X, values), ["y"])
-    check_message(lambda: estimator(**SHORT).fit(X, values), ["Drop the rows without"])
+    check_message(lambda: estimator(**SHORT).fit(X, values), ["Leave out the rows without"])
     check_message(lambda: fitted(estimator).log_predictive_density(X, values), ["y "])
     check_message(lambda: fitted(estimator).score(X, values), ["y "])
     words = ["sample_weight must", "row 2"]

@@ -344,7 +344,9 @@ def test_other_versions_are_refused(saved, tmp_path, package):
 
 def test_fewer_draws_are_refused(saved):
     message = refusal(saved, X, SIGNAL > 0.0, kernel=KERNEL, n_draws=7)
-    assert message.startswith("n_draws=7 must be at least 8, the draws that are in the checkpoint")
+    assert message.startswith(
+        "n_draws=7 must be at least 8, the draws that a chain has in the checkpoint"
+    )
 
 
 def test_copied_directory_is_taken(saved, tmp_path, count):
