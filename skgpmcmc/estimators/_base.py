@@ -339,7 +339,7 @@ class BaseMCMCGaussianProcess(Reports, CallbackSupportMixin, BaseEstimator):
 
     def _warn_of_chains(self, traces: list[Trace], rule: StoppingRule) -> None:
         """Warn once if the chains were stopped or have not converged."""
-        warm_up = self.n_warmup_, self.n_warmup_ >= self.n_warmup
+        warm_up = self.n_warmup_, bool(self.n_warmup_ >= self.n_warmup)
         moves = other_moves(self.representation_, self.hyperparameter_update_)
         fit = name_of_fit(self, len(self._observed.numbers), getattr(self, "n_features_in_", None))
         run = Run(traces[0].n_chains, self.n_draws_, *warm_up, moves, fit, rule)

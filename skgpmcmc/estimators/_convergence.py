@@ -64,7 +64,7 @@ def warn_once(
     stopped : str
         What to say where the chains were stopped; empty where they were not.
     more : str
-        What else to say where they have not converged.
+        What is known of the reason where they have not converged.
     """
     name = max(diagnostics, key=lambda n: badness(diagnostics[n], run.rule))
     row = diagnostics[name]
@@ -78,8 +78,8 @@ def warn_once(
     fault = _fault(row, run) + _other_fault(diagnostics, name, run.rule)
     warn_user(
         f"{stopped}The chains have not converged: the worst quantity is {shown}"
-        f"{fault}. {_advice(row, run, bool(stopped))}. "
-        f"summary() has the table of all quantities. This is {run.fit}.{more}",
+        f"{fault}.{more} {_advice(row, run, bool(stopped))}. "
+        f"summary() has the table of all quantities. This is {run.fit}.",
         ConvergenceWarning,
     )
 

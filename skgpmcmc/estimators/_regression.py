@@ -356,8 +356,8 @@ class MCMCGaussianProcessRegressor(TargetPredictions):
             return ""
         return (
             " The kernel has no WhiteKernel and alpha is its default: y is taken as free of "
-            "noise. If it is not, add a WhiteKernel to the kernel, or give alpha, or fit "
-            "noise_variance."
+            "noise. If it is not, add a WhiteKernel to the kernel, set alpha, or pass "
+            "noise_variance to fit."
         )
 
     def _whole_kernel(self, kernel: Kernel) -> Kernel:
