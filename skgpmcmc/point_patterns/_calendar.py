@@ -119,7 +119,9 @@ def refuse_calendar(unit: Any, origin: Any) -> None:
         if value is not None:
             raise ValueError(
                 f"{name} is for dates, but the events are numbers; got {name}={value!r}. Leave it "
-                "out, or pass the events as numpy.datetime64, datetime or pandas dates."
+                "out, or pass the events as numpy.datetime64, datetime or pandas dates. (An empty "
+                "list has no dates: if there are no events, pass an empty part of the dates of the "
+                "bins, bins[:0].)"
             )
 
 
